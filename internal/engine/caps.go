@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Caps is what an engine can do at a target.
+type Caps struct {
+	Engine   string
+	Problems []Problem // why it does not work there; empty: it works, as far as can be known without sending
+	Unknown  []string  // what could not be found out; the first 100 ms of a run decide
+	MaxFrame int       // bytes with FCS
+	// MaxQueues that can send, or receive, at the same time.
+	MaxQueues int
+	Paces     bool // keeps a rate
+	Stamps    bool // writes the time into the signature
+	Link      Link
+}
+
+// Link is what is known of the device below.
+type Link struct {
+	Name, Netns, Driver, Kind string
+	Index, MTU                int
+	Up, Carrier               bool
+	SpeedBps                  uint64 // of real hardware or declared; 0: none
+	SpeedDeclared             bool
+	MAC                       [6]byte
+	TxQueues, RxQueues        int
+	DefaultRoute, SSH         bool // carries the default route, or this terminal's session
+	// PeerMAC is that of a veth's peer where it was found.
+	PeerMAC *[6]byte
+}
+
+// A Problem is a reason why something does not work, and what would mend it.
+type Problem struct {
+	Reason string
+	Mend   string // a command or a sentence
+	// Mendable: the engine would mend it itself, given Config.MayMend.
+	Mendable bool
+}
+
+func (p Problem) String() string {
+	if p.Mend == "" {
+		return p.Reason
+	}
+	return p.Reason + "; mend: " + p.Mend
+}
+
+// Carries says whether the engine can run the plan. It is pure.
+func (c Caps) Carries(p Plan) error {
+	if len(c.Problems) > 0 {
+		all := make([]string, len(c.Problems))
+		for i, p := range c.Problems {
+			all[i] = p.String()
+		}
+		return fmt.Errorf("%s: %s", c.Engine, strings.Join(all, "; "))
+	}
+	if len(p.Unsupported) > 0 {
+		return fmt.Errorf("%s: not run by this engine yet: %s", c.Engine, strings.Join(p.Unsupported, ", "))
+	}
+	for _, s := range p.Program.Streams {
+		if n := s.Lens[len(s.Lens)-1] + 4; n > c.MaxFrame {
+			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s takes", c.Engine, s.Name, n, c.MaxFrame, c.Link.Name)
+		}
+	}
+	if p.Queues > c.MaxQueues {
+		return fmt.Errorf("%s: %d queues asked for, %s has %d", c.Engine, p.Queues, c.Link.Name, c.MaxQueues)
+	}
+	if !p.Rate.IsZero() && !c.Paces {
+		return fmt.Errorf("%s: cannot keep a rate", c.Engine)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// A Target is the address of a port: [engine:]device[@netns][?option=value&...].
+type Target struct {
+	Engine  string // empty: any
+	Device  string
+	Netns   string // name of the network namespace; empty: our own
+	Options url.Values
+	Text    string // as it was written
+}
+
+// String is the address without engine and options.
+func (t Target) String() string {
+	if t.Netns != "" {
+		return t.Device + "@" + t.Netns
+	}
+	return t.Device
+}
+
+// ParseTarget reads the address of a port. engines are the names that may stand before the colon.
+func ParseTarget(s string, engines []string) (Target, error) {
+	t := Target{Text: s}
+	rest, query, hasQuery := strings.Cut(s, "?")
+	if hasQuery {
+		v, err := url.ParseQuery(query)
+		if err != nil {
+			return t, fmt.Errorf("port %q: options are name=value&...: %w", s, err)
+		}
+		t.Options = v
+	}
+	if name, dev, ok := strings.Cut(rest, ":"); ok {
+		known := false
+		for _, e := range engines {
+			known = known || e == name
+		}
+		if !known {
+			return t, fmt.Errorf("port %q: no engine %q here; engines: %s", s, name, strings.Join(engines, ", "))
+		}
+		t.Engine, rest = name, dev
+	}
+	t.Device, t.Netns, _ = strings.Cut(rest, "@")
+	if t.Device == "" {
+		return t, fmt.Errorf("port %q names no device: write [engine:]device[@netns]", s)
+	}
+	if strings.HasSuffix(rest, "@") {
+		return t, fmt.Errorf("port %q names no namespace behind the @", s)
+	}
+	return t, nil
+}

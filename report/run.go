@@ -1,0 +1,191 @@
+package report
+
+// SchemaRun names the version of the document. Fields are only ever added within v1.
+const SchemaRun = "wirespeed.run/v1"
+
+// Run is the result of one run.
+type Run struct {
+	Schema  string            `json:"schema"`
+	Tool    Tool              `json:"tool"`
+	Command []string          `json:"command"`
+	Started string            `json:"started"` // RFC 3339, UTC
+	Host    Host              `json:"host"`
+	RunID   int               `json:"run_id"`
+	Ports   []Port            `json:"ports"`
+	Streams []Stream          `json:"streams"`
+	Verdict Verdict           `json:"verdict"`
+	Notes   []string          `json:"notes"`   // what was changed or chosen for the run
+	Reasons map[string]string `json:"reasons"` // path of a null, or of a number that needs one, to why
+	Error   *Error            `json:"error,omitempty"`
+}
+
+// Tool is the program that made the document.
+type Tool struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+}
+
+// Host is where it ran.
+type Host struct {
+	Kernel string `json:"kernel"`
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+}
+
+// Port is one device of the run: transmit ports first, then receive ports, each in the order of the command line.
+type Port struct {
+	Port         string   `json:"port"` // as written
+	Device       string   `json:"device"`
+	Engine       string   `json:"engine"`
+	Why          string   `json:"why"`     // why this engine
+	WhyNot       []string `json:"why_not"` // why not the faster ones
+	LinkBps      *uint64  `json:"link_bps"`
+	LinkDeclared bool     `json:"link_declared"`
+	Tx           *Tx      `json:"tx,omitempty"`
+	Rx           *Rx      `json:"rx,omitempty"`
+}
+
+// Tx is what was sent. L1 counts frame + 20 bytes, L2 the frame with FCS, L2NoFCS the frame without.
+type Tx struct {
+	Intended          *uint64   `json:"intended"` // null: as many as possible in the given time
+	Submitted         uint64    `json:"submitted"`
+	Sent              uint64    `json:"sent"`
+	Unsent            uint64    `json:"unsent"`
+	SentSource        string    `json:"sent_source"`
+	DeviceFrames      *uint64   `json:"device_frames"`
+	DeviceDropped     *uint64   `json:"device_dropped"`
+	OtherTraffic      *uint64   `json:"other_traffic"` // frames that the device counted beyond the run's own
+	DurationS         float64   `json:"duration_s"`
+	FPS               float64   `json:"fps"`
+	L1Bps             float64   `json:"l1_bps"`
+	L2Bps             float64   `json:"l2_bps"`
+	L2NoFCSBps        float64   `json:"l2_nofcs_bps"`
+	LineShare         *float64  `json:"line_share"` // L1, 0 to 1
+	RequestedFPS      *float64  `json:"requested_fps"`
+	BehindNsMax       uint64    `json:"behind_ns_max"`
+	ShiftedNs         uint64    `json:"shifted_ns"`
+	Skipped           uint64    `json:"skipped"`
+	Batch             int       `json:"batch"`
+	DoorbellsPerFrame *float64  `json:"doorbells_per_frame"`
+	Backpressure      uint64    `json:"backpressure"`
+	Undrained         uint64    `json:"undrained"`
+	Queues            []TxQueue `json:"queues"`
+}
+
+// TxQueue is one queue's share.
+type TxQueue struct {
+	Queue       int    `json:"queue"`
+	Core        int    `json:"core"`
+	Submitted   uint64 `json:"submitted"`
+	Sent        uint64 `json:"sent"`
+	BehindNsMax uint64 `json:"behind_ns_max"`
+}
+
+// Rx is what arrived at a port.
+type Rx struct {
+	Frames         uint64   `json:"frames"` // of this run, duplicates and corrupt ones included
+	Bytes          uint64   `json:"bytes"`  // with FCS
+	DeviceFrames   *uint64  `json:"device_frames"`
+	DurationS      float64  `json:"duration_s"`
+	FPS            float64  `json:"fps"`
+	L1Bps          float64  `json:"l1_bps"`
+	L2Bps          float64  `json:"l2_bps"`
+	L2LineShare    *float64 `json:"l2_line_share"`
+	MeanIntervalNs *float64 `json:"mean_interval_ns"`
+	Foreign        uint64   `json:"foreign"`
+	Stale          uint64   `json:"stale"`
+	BadStream      uint64   `json:"bad_stream"`
+	TesterDrops    *uint64  `json:"tester_drops"`
+	Clock          string   `json:"clock"`
+	Window         int      `json:"window"`
+}
+
+// Stream is one stream of the definition, its queues added up.
+type Stream struct {
+	Name      string    `json:"name"`
+	ID        int       `json:"id"`         // of its first queue, on the wire
+	FrameSize string    `json:"frame_size"` // as written: "64", "imix", ...
+	Signature string    `json:"signature"`
+	Tx        *StreamTx `json:"tx,omitempty"`
+	Rx        *StreamRx `json:"rx,omitempty"`
+}
+
+// StreamTx is the sending side.
+type StreamTx struct {
+	Frames uint64 `json:"frames"`
+}
+
+// StreamRx is the receiving side; see DESIGN.md 6 for what each count means.
+type StreamRx struct {
+	Frames    uint64   `json:"frames"`
+	Lost      *int64   `json:"lost"`
+	Duplicate uint64   `json:"duplicate"`
+	Reordered uint64   `json:"reordered"`
+	Late      uint64   `json:"late"`
+	Corrupt   uint64   `json:"corrupt"`
+	BadSeq    uint64   `json:"bad_seq"`
+	LatencyNs *Latency `json:"latency_ns"`
+	GapNs     *Gap     `json:"gap_ns"`
+	Order     *Order   `json:"order,omitempty"`
+}
+
+// Latency of the frames that arrived, stamp to arrival, in ns. Percentiles are null below ten samples beyond them.
+type Latency struct {
+	Count    uint64  `json:"count"`
+	Min      uint64  `json:"min"`
+	Mean     float64 `json:"mean"`
+	P50      *uint64 `json:"p50"`
+	P90      *uint64 `json:"p90"`
+	P99      *uint64 `json:"p99"`
+	P999     *uint64 `json:"p999"`
+	Max      uint64  `json:"max"`
+	Negative uint64  `json:"negative"`
+	Clock    string  `json:"clock"`
+	FloorP50 *uint64 `json:"floor_p50"`
+}
+
+// Gap is the time between arrivals of frames of one stream id, in ns.
+type Gap struct {
+	Count      uint64   `json:"count"`
+	Mean       float64  `json:"mean"`
+	Stdev      float64  `json:"stdev"`
+	P1         *uint64  `json:"p1"`
+	P50        *uint64  `json:"p50"`
+	P99        *uint64  `json:"p99"`
+	Max        uint64   `json:"max"`
+	Within5Pct *float64 `json:"within_5pct"` // share, 0 to 1; null where no gap was asked for
+}
+
+// Order are the reordering measures of RFC 4737 and RFC 5236.
+type Order struct {
+	Reordered uint64             `json:"reordered"`
+	ExtentMax uint64             `json:"extent_max"`
+	NMax      uint64             `json:"n_max"`
+	LateNsMax uint64             `json:"late_ns_max"`
+	RD        map[string]float64 `json:"rd"`
+	RBD       map[string]float64 `json:"rbd"`
+}
+
+// Verdict says whether the numbers can be trusted.
+type Verdict struct {
+	Status  string   `json:"status"` // valid, suspect, invalid
+	Reasons []string `json:"reasons"`
+}
+
+// Error is why a command ended with a status other than 0.
+type Error struct {
+	Code    int    `json:"code"` // the exit status
+	Message string `json:"message"`
+	Mend    string `json:"mend"`
+}
+
+// Interval is one record of --jsonl.
+type Interval struct {
+	Type  string  `json:"type"` // "interval"
+	TS    float64 `json:"t_s"`
+	TxFPS float64 `json:"tx_fps"`
+	RxFPS float64 `json:"rx_fps"`
+	Tx    uint64  `json:"tx"` // so far
+	Rx    uint64  `json:"rx"`
+	Lost  *int64  `json:"lost"` // tx - rx so far; frames under way included
+}
