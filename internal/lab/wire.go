@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/wirespeed/wirespeed/internal/host"
+)
+
+// Wire joins two namespaces by a veth pair with the given devices and queues (1 to 64 each way), silences both ends so
+// that the kernel sends nothing of its own, and brings them up. GRO stays as the kernel makes it: off.
+func Wire(a, b *host.NS, devA, devB string, queues int) error {
+	if queues < 1 || queues > 64 {
+		return fmt.Errorf("%d queues: a lab's ports have 1 to 64", queues)
+	}
+	err := a.Do(func() error {
+		v := &netlink.Veth{
+			LinkAttrs: netlink.NewLinkAttrs(), PeerName: devB, PeerNamespace: netlink.NsFd(b.Fd()), PeerTxQLen: -1,
+			PeerNumTxQueues: uint32(queues), PeerNumRxQueues: uint32(queues),
+		}
+		v.Name, v.NumTxQueues, v.NumRxQueues = devA, queues, queues
+		if err := netlink.LinkAdd(v); err != nil {
+			return fmt.Errorf("veth pair %s and %s: %w", devA, devB, err)
+		}
+		return silentUp(devA)
+	})
+	if err != nil {
+		return err
+	}
+	return b.Do(func() error { return silentUp(devB) })
+}
+
+// silentUp switches off what the kernel would send on the calling thread's device, then brings it up.
+func silentUp(name string) error {
+	l, err := netlink.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("device %s: %w", name, err)
+	}
+	if err := noAddresses(l.Attrs().Index); err != nil {
+		return fmt.Errorf("device %s: addrgenmode none: %w", name, err)
+	}
+	// A read-only /proc/sys (containers) or a kernel without IPv6 leaves addrgenmode, which is enough for silence.
+	err = os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EROFS) && !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("device %s: disable_ipv6: %w", name, err)
+	}
+	if err := netlink.LinkSetUp(l); err != nil {
+		return fmt.Errorf("device %s: up: %w", name, err)
+	}
+	return nil
+}
+
+// noAddresses sets addrgenmode none: no link-local address, so no neighbour discovery or multicast reports.
+func noAddresses(ifindex int) error {
+	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
+	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	msg.Index = int32(ifindex)
+	req.AddData(msg)
+	spec := nl.NewRtAttr(unix.IFLA_AF_SPEC, nil)
+	spec.AddRtAttr(unix.AF_INET6, nil).AddRtAttr(unix.IFLA_INET6_ADDR_GEN_MODE, []byte{nl.IN6_ADDR_GEN_MODE_NONE})
+	req.AddData(spec)
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	if errors.Is(err, unix.EAFNOSUPPORT) { // a kernel without IPv6 has nothing to switch off
+		return nil
+	}
+	return err
+}
