@@ -10,10 +10,10 @@ type Kind struct {
 	Fields []Field // in the order of the header
 	// Follows lists the kinds below which this one may stand; empty: it may only be the outermost.
 	Follows []string
-	// Finish writes what the header says about its neighbours: next protocol, lengths, header length. A field for which
-	// set reports true was given by the user and is left alone. h is this header, next the header above it (nil: the payload),
-	// after the number of bytes behind this header.
-	Finish func(h []byte, next *Kind, after int, set func(field string) bool)
+	// Finish writes what the header says about its neighbours: next protocol and lengths. h is this header, next the header
+	// above it (nil: the payload), after the number of bytes behind this header. What the user gave is written afterwards
+	// and so wins. Nil where there is nothing to write.
+	Finish func(h []byte, next *Kind, after int)
 	// Checksum describes the header's checksum; nil where it has none.
 	Checksum *Checksum
 }
@@ -28,7 +28,8 @@ type Checksum struct {
 }
 
 // A Field lies Bit bits behind the start of its header (bit 0 is the most significant bit of the first byte) and is
-// Bits wide, big endian.
+// Bits wide, big endian. Bit is negative where the field lies in the header below: a VLAN tag's TPID is the EtherType of
+// what stands before it. Fields of one kind may overlap ("dsfield" and "dsfield.dscp"); a stream gives one of them.
 type Field struct {
 	Name    string
 	Bit     int
@@ -47,11 +48,79 @@ type Type uint8
 
 // The notations of field values.
 const (
-	Uint Type = iota // decimal, or 0x hexadecimal
-	MAC              // 02:00:00:00:00:01
-	IPv4             // 198.18.0.1
-	IPv6             // 2001:2::1
+	Uint   Type = iota // decimal, or 0x hexadecimal
+	MAC                // 02:00:00:00:00:01
+	IPv4               // 198.18.0.1
+	IPv6               // 2001:2::1
+	Words              // bytes, kept in units of 4 (header lengths), so that 20 is kept as 5
+	Octets             // bytes, kept in units of 8 (fragment offsets)
 )
 
 // Num is an unsigned number of up to 128 bits.
 type Num struct{ Hi, Lo uint64 }
+
+// Kinds lists every kind of header, in the order of the layers.
+func Kinds() []*Kind {
+	return []*Kind{ethernet(), vlan(), ip(), ipv6(), udp(), tcp()}
+}
+
+// Lookup finds a kind by its name; nil where there is none.
+func Lookup(name string) *Kind {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// Field finds a field of the kind by its name; nil where there is none.
+func (k *Kind) Field(name string) *Field {
+	for i := range k.Fields {
+		if k.Fields[i].Name == name {
+			return &k.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Wireshark is the display filter name of the field.
+func (k *Kind) Wireshark(f *Field) string {
+	if k.Prefix != "" {
+		return k.Prefix + "." + f.Name
+	}
+	return k.Name + "." + f.Name
+}
+
+// Overlaps reports whether two fields of one kind share bits.
+func (f *Field) Overlaps(o *Field) bool { return f.Bit < o.Bit+o.Bits && o.Bit < f.Bit+f.Bits }
+
+// Max is the largest number of the field.
+func (f *Field) Max() Num { return MaxNum(f.Bits) }
+
+// Put writes the number into the field. frame holds everything from the outermost header on, at is the offset of the
+// field's header in it.
+func (f *Field) Put(frame []byte, at int, n Num) {
+	bit := at*8 + f.Bit
+	for i := f.Bits - 1; i >= 0; i-- {
+		mask := byte(0x80) >> ((bit + i) & 7)
+		if n.Lo&1 != 0 {
+			frame[(bit+i)>>3] |= mask
+		} else {
+			frame[(bit+i)>>3] &^= mask
+		}
+		n.Lo = n.Lo>>1 | n.Hi<<63
+		n.Hi >>= 1
+	}
+}
+
+// Get reads the field from frame; see Put.
+func (f *Field) Get(frame []byte, at int) Num {
+	bit := at*8 + f.Bit
+	var n Num
+	for i := range f.Bits {
+		n.Hi = n.Hi<<1 | n.Lo>>63
+		n.Lo = n.Lo<<1 | uint64(frame[(bit+i)>>3]>>(7-(bit+i)&7)&1)
+	}
+	return n
+}

@@ -1,5 +1,7 @@
 package packet
 
+import "encoding/binary"
+
 // Form is the form of the test signature: the first bytes of the payload behind the last header, big endian.
 type Form uint8
 
@@ -56,3 +58,53 @@ const (
 	SigShortStream = 3
 	SigShortSeq    = 4
 )
+
+// Signature is a decoded signature.
+type Signature struct {
+	Form   Form
+	Run    uint8
+	Flags  uint8 // 0 in the short form
+	Stream uint16
+	Seq    uint32 // low half of the sequence number
+	Time   uint64 // CLOCK_MONOTONIC ns; 0 in the short form
+}
+
+// Put writes the signature in its form. b has room for Form.Len() bytes. Of the stream the short form keeps the low 8 bits.
+func (s *Signature) Put(b []byte) {
+	switch s.Form {
+	case FormFull:
+		b = b[:FullLen]
+		binary.BigEndian.PutUint16(b, MagicFull)
+		b[SigRun], b[SigFlags] = s.Run, s.Flags
+		binary.BigEndian.PutUint16(b[SigStream:], s.Stream)
+		binary.BigEndian.PutUint32(b[SigSeq:], s.Seq)
+		binary.BigEndian.PutUint64(b[SigTime:], s.Time)
+	case FormShort:
+		b = b[:ShortLen]
+		binary.BigEndian.PutUint16(b, MagicShort)
+		b[SigRun], b[SigShortStream] = s.Run, uint8(s.Stream)
+		binary.BigEndian.PutUint32(b[SigShortSeq:], s.Seq)
+	}
+}
+
+// ParseSignature decodes the signature at the start of a payload; false where there is none, it is cut short, or it has a
+// version that is not known here.
+func ParseSignature(b []byte) (Signature, bool) {
+	if len(b) < ShortLen {
+		return Signature{}, false
+	}
+	switch binary.BigEndian.Uint16(b) {
+	case MagicShort:
+		return Signature{Form: FormShort, Run: b[SigRun], Stream: uint16(b[SigShortStream]), Seq: binary.BigEndian.Uint32(b[SigShortSeq:])}, true
+	case MagicFull:
+		if len(b) < FullLen || b[SigFlags]&(7<<5) != FlagVersion {
+			return Signature{}, false
+		}
+		return Signature{
+			Form: FormFull, Run: b[SigRun], Flags: b[SigFlags],
+			Stream: binary.BigEndian.Uint16(b[SigStream:]), Seq: binary.BigEndian.Uint32(b[SigSeq:]), Time: binary.BigEndian.Uint64(b[SigTime:]),
+		}, true
+	default:
+		return Signature{}, false
+	}
+}
