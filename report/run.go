@@ -115,15 +115,16 @@ type StreamTx struct {
 	Frames uint64 `json:"frames"`
 }
 
-// StreamRx is the receiving side; see DESIGN.md 6 for what each count means.
+// StreamRx is the receiving side. Counts are null where the frames carry no signature. Frames are different sequence numbers
+// that arrived whole; Duplicate, Late, Corrupt and BadSeq are not among them, Reordered are.
 type StreamRx struct {
-	Frames    uint64   `json:"frames"`
+	Frames    *uint64  `json:"frames"`
 	Lost      *int64   `json:"lost"`
-	Duplicate uint64   `json:"duplicate"`
-	Reordered uint64   `json:"reordered"`
-	Late      uint64   `json:"late"`
-	Corrupt   uint64   `json:"corrupt"`
-	BadSeq    uint64   `json:"bad_seq"`
+	Duplicate *uint64  `json:"duplicate"`
+	Reordered *uint64  `json:"reordered"`
+	Late      *uint64  `json:"late"`
+	Corrupt   *uint64  `json:"corrupt"`
+	BadSeq    *uint64  `json:"bad_seq"`
 	LatencyNs *Latency `json:"latency_ns"`
 	GapNs     *Gap     `json:"gap_ns"`
 	Order     *Order   `json:"order,omitempty"`
