@@ -1,0 +1,99 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wirespeed/wirespeed/internal/packet"
+)
+
+// Default is what is sent when nothing is asked for: IPv4 UDP in frames of 64 bytes with FCS, to the discard port.
+func Default() *Set {
+	st := Stream{
+		Name: "stream1", Weight: 1,
+		Layers: []Layer{{Kind: packet.Lookup("eth")}, {Kind: packet.Lookup("ip")}, {Kind: packet.Lookup("udp")}},
+		Size:   Sizes{Cycle: []int{64}, Min: 64, Max: 64, Text: "64"},
+	}
+	return &Set{Streams: []Stream{st}}
+}
+
+// NeedsDstMAC reports whether a stream has no destination MAC address yet.
+func (s *Set) NeedsDstMAC() bool {
+	for i := range s.Streams {
+		for j := range s.Streams[i].Layers {
+			if l := &s.Streams[i].Layers[j]; l.Kind.Name == "eth" && !l.Has("dst") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SetMACs gives the outermost Ethernet header of every stream the addresses that its author left open. It changes s: call
+// it before the set is compiled.
+func (s *Set) SetMACs(src, dst [6]byte) {
+	s.each("eth", func(l *Layer) {
+		l.fill("src", macNum(src))
+		l.fill("dst", macNum(dst))
+	})
+}
+
+// SetTTL gives every IP header whose author left it open this time to live or hop limit.
+func (s *Set) SetTTL(ttl uint8) {
+	s.each("ip", func(l *Layer) { l.fill("ttl", packet.Num{Lo: uint64(ttl)}) })
+	s.each("ipv6", func(l *Layer) { l.fill("hlim", packet.Num{Lo: uint64(ttl)}) })
+}
+
+// Unsupported names what the definition asks for and no engine runs yet; empty where all of it can be sent.
+func (s *Set) Unsupported() []string {
+	var out []string
+	for i := range s.Streams {
+		st := &s.Streams[i]
+		if st.Rate != nil {
+			out = append(out, fmt.Sprintf("stream %q: rate", st.Name))
+		}
+		if st.StartAfter > 0 {
+			out = append(out, fmt.Sprintf("stream %q: start_after", st.Name))
+		}
+		if st.Burst != nil {
+			out = append(out, fmt.Sprintf("stream %q: burst", st.Name))
+		}
+	}
+	return out
+}
+
+func (s *Set) each(kind string, do func(*Layer)) {
+	for i := range s.Streams {
+		for j := range s.Streams[i].Layers {
+			if l := &s.Streams[i].Layers[j]; l.Kind.Name == kind {
+				do(l)
+			}
+		}
+	}
+}
+
+// Has reports whether the field was given a value.
+func (l *Layer) Has(field string) bool {
+	return slices.ContainsFunc(l.Fields, func(v FieldValue) bool { return v.Field.Name == field })
+}
+
+// fill gives a field a constant unless it has a value, and keeps the fields in the order of the header.
+func (l *Layer) fill(field string, v packet.Num) {
+	f := l.Kind.Field(field)
+	if f == nil || l.Has(field) {
+		return
+	}
+	l.Fields = append(l.Fields, FieldValue{Field: f, Value: Value{Op: Fixed, Start: v}})
+	order := func(f *packet.Field) int {
+		return slices.IndexFunc(l.Kind.Fields, func(k packet.Field) bool { return k.Name == f.Name })
+	}
+	slices.SortStableFunc(l.Fields, func(a, b FieldValue) int { return order(a.Field) - order(b.Field) })
+}
+
+func macNum(m [6]byte) packet.Num {
+	var n packet.Num
+	for _, b := range m {
+		n.Lo = n.Lo<<8 | uint64(b)
+	}
+	return n
+}
