@@ -20,9 +20,13 @@ type Link struct {
 	XDPFeatures        *uint64 // netdev genetlink NETDEV_XDP_ACT_*; nil: the kernel does not say
 	Qdisc              string  // root qdisc kind
 	AddrCount          int
+
+	lower     int // index of a veth's peer or a VLAN's lower device; 0: none
+	lowerNSID int // its namespace as seen from the device's; -1: the same
 }
 
-// XDP feature bits of the netdev family (include/uapi/linux/netdev.h).
+// XDP feature bits of the netdev family (include/uapi/linux/netdev.h). XDPNdoXmit of a veth says that its peer takes
+// redirected frames: drivers/net/veth.c sets it when the peer has GRO or a program.
 const (
 	XDPBasic     = 1
 	XDPRedirect  = 2

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,36 +15,71 @@ import (
 // NetnsDir is where named network namespaces live (ip-netns(8)).
 const NetnsDir = "/run/netns"
 
-// NS is a handle on a network namespace. It holds a file descriptor, so the namespace lives at least as long.
+// ownNetns is the calling thread's, and so the process's for all threads that did not enter another for good. /proc/self
+// would be the main thread's, which may be one that did.
+const ownNetns = "/proc/thread-self/ns/net"
+
+// NS is a handle on a network namespace. It holds a file descriptor, so the namespace lives at least as long. Sockets for
+// asking the kernel are made inside the namespace on first use and kept until Close.
 type NS struct {
-	Name string // empty: our own
+	Name string // as OpenNS takes it; empty: our own
 	fd   int
+
+	mu   sync.Mutex
+	conn *conn
 }
 
-// OpenNS opens a named network namespace, or with an empty name the caller's own.
+// OpenNS opens a named network namespace, or with an empty name the caller's own. A name with a slash is the path of a
+// namespace file, such as /proc/PID/ns/net or /proc/self/fd/N: so are namespaces without a name addressed.
 func OpenNS(name string) (*NS, error) {
-	path := "/proc/thread-self/ns/net"
-	if name != "" {
-		path = NetnsDir + "/" + name
+	path := NetnsDir + "/" + name
+	switch {
+	case name == "":
+		path = ownNetns
+	case strings.Contains(name, "/"):
+		path = name
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) && name != "" {
 		return nil, fmt.Errorf("no network namespace %q; `ip netns list` shows those there are: %w", name, fs.ErrNotExist)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("network namespace %q: %w", name, err)
+		return nil, fmt.Errorf("network namespace %q: %w", name, needRoot(err))
+	}
+	// A file in NetnsDir that nothing is mounted on is what a half-made `ip netns add` leaves.
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err == nil && st.Type != unix.NSFS_MAGIC {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("%q is no network namespace: its file is empty; remove it with `ip netns delete`", name)
 	}
 	return &NS{Name: name, fd: fd}, nil
 }
 
-// NSFromFd makes a handle that owns fd.
+// NSFromFd makes a handle that owns fd. name is what OpenNS would take for the same namespace.
 func NSFromFd(name string, fd int) *NS { return &NS{Name: name, fd: fd} }
 
 // Fd is valid until Close.
 func (n *NS) Fd() int { return n.fd }
 
-// Close releases the handle.
-func (n *NS) Close() error { return os.NewSyscallError("close", unix.Close(n.fd)) }
+// Inode identifies the namespace on this machine as long as it lives.
+func (n *NS) Inode() (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(n.fd, &st); err != nil {
+		return 0, os.NewSyscallError("fstat", err)
+	}
+	return st.Ino, nil
+}
+
+// Close releases the handle. No other method may run meanwhile or later.
+func (n *NS) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.conn != nil {
+		n.conn.close()
+		n.conn = nil
+	}
+	return os.NewSyscallError("close", unix.Close(n.fd))
+}
 
 // Do runs f on a thread of its own inside the namespace and waits. The thread is never given back: it ends with the
 // goroutine, so neither namespace nor affinity leak. f must not keep the thread beyond its return.
@@ -51,10 +88,27 @@ func (n *NS) Do(f func() error) error {
 	go func() {
 		runtime.LockOSThread()
 		if err := unix.Setns(n.fd, unix.CLONE_NEWNET); err != nil {
-			done <- fmt.Errorf("enter network namespace %q: %w", n.Name, err)
+			done <- fmt.Errorf("enter network namespace %q: %w", n.Name, needRoot(err))
 			return
 		}
 		done <- f()
 	}()
 	return <-done
+}
+
+// current says whether the namespace is the caller's own.
+func (n *NS) current() bool {
+	var own unix.Stat_t
+	if unix.Stat(ownNetns, &own) != nil {
+		return false
+	}
+	ino, err := n.Inode()
+	return err == nil && ino == own.Ino
+}
+
+func needRoot(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; run it with sudo", err)
+	}
+	return err
 }

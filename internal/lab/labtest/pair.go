@@ -5,8 +5,9 @@ package labtest
 import (
 	"fmt"
 	"os"
-	"sync/atomic"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/lab"
@@ -22,13 +23,11 @@ type Pair struct {
 	PortA, PortB string // addresses of ports without engine: va@A, vb@B
 }
 
-var serial atomic.Uint32 // makes the names unique within this process
-
-// TestPair needs root. The namespaces are called prefix-pid-n-A and -B; the ports have the given number of queues.
+// TestPair needs root. The namespaces are called prefix-pid-time-A and -B; the ports have the given number of queues.
 func TestPair(t testing.TB, prefix string, queues int) *Pair {
 	t.Helper()
 	need.Root(t)
-	base := fmt.Sprintf("%s-%d-%d-", prefix, os.Getpid(), serial.Add(1))
+	base := fmt.Sprintf("%s-%d-%s-", prefix, os.Getpid(), strconv.FormatInt(time.Now().UnixNano(), 36))
 	p := &Pair{A: base + "A", B: base + "B", DevA: "va", DevB: "vb"}
 	p.NSA, p.NSB = TestNetns(t, p.A), TestNetns(t, p.B)
 	p.PortA, p.PortB = p.DevA+"@"+p.A, p.DevB+"@"+p.B
