@@ -1,0 +1,471 @@
+//go:build ignore
+
+// The receive analysis: runs in the receiving device's poll, on the CPU that polls, once for every frame.
+//
+// Frames that carry this run's signature (or, without one, the run's addresses) are counted and dropped; everything
+// else passes on to the kernel. What each count means is said in analyser.go; the layouts of struct stream and struct
+// cpu are those of Record and CPU there, struct histogram is engine.Histogram.
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#define MAGIC_FULL 0x5753
+#define MAGIC_SHORT 0x5773
+#define FORM_SHORT 1
+#define FORM_FULL 2
+#define FULL_LEN 18
+#define SHORT_LEN 8
+#define VERSION 0x20      // version 1 in bits 7 to 5 of the flags
+#define VERSION_MASK 0xe0
+#define TIME_MASK 0x18    // 0: the time field holds no stamp
+#define LAST 0x02
+
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+
+#define WINDOW 65536      // bits; 32 fewer numbers are always told apart, see place()
+#define SUB_BITS 5
+#define BUCKETS 1024
+#define TOP_BIT 35        // values of 2^36 ns and more share the last bucket
+#define JUMP (1ll << 30)  // this far above the highest seen, or more, is no loss but a wrong number
+#define GROUP_NS 2000
+#define FCS 4
+
+char _license[] SEC("license") = "GPL";
+
+// Set before loading: the verifier then removes what is not used.
+const volatile __u8 signatures = 1; // look for signatures at all
+const volatile __u8 learn;          // take the run id from the first whole signature
+const volatile __u8 any_id;         // take every stream id that has a slot, and its form from its first whole frame
+const volatile __u8 run;
+const volatile __u8 locked;         // one stream may arrive on several CPUs at a time
+const volatile __u8 match;          // count frames without a signature by address and EtherType
+const volatile __u8 clock_group = 1; // frames to one clock read, at most
+const volatile __u32 id_base;       // stream id of slot 0
+const volatile __u64 gap_low = 1, gap_high, gap_ref;
+
+__u32 learned;          // the run id + 256; 0: none yet
+static volatile __u32 zero; // 0, but the verifier does not know it
+
+struct histogram { // engine.Histogram
+	__u64 counts[BUCKETS];
+	__u64 count, sum, min, max, square_hi, square_lo, ref, negative;
+};
+
+struct stream { // Record
+	struct bpf_spin_lock lock;
+	__u32 form;  // 0: nobody sends this id, or (any_id) not yet
+	__u64 base;  // first sequence number
+	__u64 next;  // highest seen + 1
+	__u64 frames, bytes;
+	__u64 first_ns, last_ns; // arrivals of frames with a stamp
+	__u64 duplicate, reordered, late, corrupt, bad_seq;
+	__u64 last_seen, last_seq;
+	__u64 gap_inside;
+	struct histogram latency, gap;
+	// One bit for each of the last WINDOW numbers. A word is epoch (number >> 16) << 32 | 32 bits: a word of an older
+	// epoch counts as empty, so nothing has to be cleared when the window moves, however far it jumps.
+	__u64 window[WINDOW / 32];
+};
+
+struct cpu { // CPU
+	__u64 frames, bytes; // of the run, bad streams too
+	__u64 foreign, stale, bad_stream;
+	__u64 now, group_stamp, left; // the shared clock read
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); // set before loading
+	__type(key, __u32);
+	__type(value, struct stream);
+} streams SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); // set before loading
+	__type(key, __u64);     // source MAC << 16 | EtherType, as the bytes lie in the frame
+	__type(value, __u8);
+} addresses SEC(".maps");
+
+// Index of the highest bit of 1 to 255.
+#define R2(v) v, v
+#define R4(v) R2(v), R2(v)
+#define R8(v) R4(v), R4(v)
+#define R16(v) R8(v), R8(v)
+#define R32(v) R16(v), R16(v)
+#define R64(v) R32(v), R32(v)
+static const __u8 top_bit[256] = {0, 0, R2(1), R4(2), R8(3), R16(4), R32(5), R64(6), R64(7), R64(7)};
+
+// engine.Bucket
+static __always_inline __u32 bucket(__u64 v)
+{
+	__u32 e = 0;
+
+	if (v < 1 << SUB_BITS)
+		return v;
+	if (v >> (TOP_BIT + 1))
+		return BUCKETS - 1;
+	if (v >> 32)
+		e = 32;
+	else if (v >> 24)
+		e = 24;
+	else if (v >> 16)
+		e = 16;
+	else if (v >> 8)
+		e = 8;
+	e += top_bit[v >> e & 255];
+	return ((e - SUB_BITS + 1) << SUB_BITS | (v >> (e - SUB_BITS) & ((1 << SUB_BITS) - 1))) & (BUCKETS - 1);
+}
+
+// engine.Histogram.Record; d is the distance of v to the histogram's reference.
+static __always_inline void record(struct histogram *h, __u64 v, __u64 d)
+{
+	__u64 a = d >> 32, b = (__u32)d, low = b * b;
+
+	h->counts[bucket(v)]++;
+	if (!h->count++ || v < h->min)
+		h->min = v;
+	if (v > h->max)
+		h->max = v;
+	h->sum += v;
+	if (a) { // (a 2^32 + b)^2 = a^2 2^64 + a b 2^33 + b^2
+		__u64 middle = a * b;
+
+		h->square_hi += a * a + (middle >> 31);
+		low += middle << 33;
+		if (low < middle << 33)
+			h->square_hi++;
+	}
+	h->square_lo += low;
+	if (h->square_lo < low)
+		h->square_hi++;
+}
+
+// Marks sequence number s, which is ahead of the expected one (or, below 0, behind). Returns whether it is a new one.
+// Up to 31 numbers at the far end of the window come out as late, because their word already belongs to the next epoch.
+static __always_inline int place(struct stream *t, __u64 s, __s64 ahead)
+{
+	__u64 *word = &t->window[s / 32 % (WINDOW / 32)], v = *word, epoch = s >> 16, bit = 1ull << s % 32;
+
+	if (ahead >= 0) {
+		t->next = s + 1;
+	} else if (-ahead > WINDOW) { // needed besides the epochs: after a jump a word may still have its old one
+		t->late++;
+		return 0;
+	}
+	if (v >> 32 < (__u32)epoch) {
+		v = epoch << 32;
+	} else if (v >> 32 > (__u32)epoch) {
+		t->late++;
+		return 0;
+	}
+	if (v & bit) {
+		t->duplicate++;
+		return 0;
+	}
+	*word = v | bit;
+	if (ahead < 0)
+		t->reordered++;
+	return 1;
+}
+
+// Counts sequence number seq (the low half of 64 bits). Returns whether the frame is one of stream.frames.
+static __always_inline int sequence(struct stream *t, __u32 seq, __u8 flags)
+{
+	__s64 ahead = (__s32)(seq - (__u32)t->next); // the 64-bit number nearest to the expected one
+	__u64 s = t->next + ahead;
+	int fresh;
+
+	if (ahead + 1 >= JUMP || (__s64)(s - t->base) < 0) {
+		if (!learn || t->next) {
+			t->bad_seq++;
+			return 0;
+		}
+		t->base = s = seq; // joined a run that is already past 2^30: what was before is not known
+		ahead = 0;
+	}
+	fresh = place(t, s, ahead);
+	if (flags & LAST) {
+		t->last_seen = 1;
+		t->last_seq = s;
+	}
+	return fresh;
+}
+
+// One clock read for up to clock_group frames that were stamped close together and before that read.
+// Without the last condition a frame sent after the read would have arrived before it was sent.
+static __always_inline __u64 arrival(struct cpu *c, __u64 stamp)
+{
+	if (clock_group > 1) {
+		if (c->left && stamp - c->group_stamp < GROUP_NS && stamp <= c->now) {
+			c->left--;
+			return c->now;
+		}
+		c->left = clock_group - 1;
+		c->group_stamp = stamp;
+	}
+	return c->now = bpf_ktime_get_ns();
+}
+
+static __always_inline void times(struct stream *t, __u64 now, __u64 stamp)
+{
+	if (now >= stamp)
+		record(&t->latency, now - stamp, now - stamp);
+	else
+		t->latency.negative++;
+	if (!t->first_ns) {
+		t->first_ns = t->last_ns = now;
+		return;
+	}
+	// Two CPUs may come to the record in another order than they read the clock in.
+	__u64 gap = locked && now < t->last_ns ? 0 : now - t->last_ns;
+
+	if (clock_group == 1) { // a shared clock would make gaps of 0
+		record(&t->gap, gap, gap < gap_ref ? gap_ref - gap : gap - gap_ref);
+		if (gap >= gap_low && gap <= gap_high)
+			t->gap_inside++;
+	}
+	t->last_ns += gap;
+}
+
+// n bytes, if that bit of the length is set. The place is worked out from the length each time instead of moving a
+// pointer along: that way the verifier has one state after every step and not two.
+#define ADD(n)                                                    \
+	if (len & n) {                                            \
+		__u8 *q = p + (len & 0xfff & ~(2 * n - 1));       \
+		if (q + n > end)                                  \
+			return 0;                                 \
+		_Pragma("unroll") for (int i = 0; i < n / 4; i++) \
+			sum += ((__u32 *)q)[i];                   \
+		if (n == 2)                                       \
+			sum += *(__u16 *)q;                       \
+		if (n == 1)                                       \
+			sum += *q;                                \
+	}
+
+// Folded ones' complement sum (RFC 1071) of the len bytes at p; 0, which no right datagram has, if they are not all
+// there. Words are added as they lie in memory: the sum does not care as long as all are read the same way.
+static __always_inline __u16 add_up(__u8 *p, __u8 *end, __u32 len, __u64 sum)
+{
+	if (len > 0xfff) // a frame is smaller than a page
+		return 0;
+	for (int i = 0; i < 15 && i < len / 256; i++) {
+		if (p + 256 * i + 256 > end)
+			return 0;
+		sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)(p + 256 * i), 256, 0);
+	}
+	ADD(128) ADD(64) ADD(32) ADD(16) ADD(8) ADD(4) ADD(2) ADD(1)
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	for (int i = 0; i < 3; i++)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+// A parsed frame.
+struct place {
+	__u8 *l4, *end; // behind the IP header, or behind Ethernet
+	__u32 len;      // bytes behind the IP header that it speaks of
+	__u32 head;     // bytes of the header at l4
+	__u8 proto;     // 17, 6, or 0: no L4 checksum
+	__u8 ip;        // 4, 6, or 0
+	__u64 sum;      // of the pseudo header
+};
+
+// Whether the frame is as long as its headers say and its L4 checksum right. Lengths are the headers', not the
+// frame's: short frames are padded.
+static __always_inline int whole(struct place *f, __u32 signature)
+{
+	if (!f->ip)
+		return 1;
+	if (f->len < f->head + signature || f->len > 0xfff || f->l4 + f->len > f->end)
+		return 0;
+	if (!f->proto)
+		return 1;
+	if (f->proto == PROTO_UDP) {
+		if (f->l4 + 8 > f->end || bpf_ntohs(*(__u16 *)(f->l4 + 4)) != f->len)
+			return 0;
+		if (!*(__u16 *)(f->l4 + 6)) // none was made, which only IPv4 allows (RFC 768, RFC 8200 8.1)
+			return f->ip == 4;
+	}
+	return add_up(f->l4, f->end, f->len, f->sum + bpf_htons(f->proto) + bpf_htons(f->len)) == 0xffff;
+}
+
+// What the rest of a frame's analysis needs of its signature.
+struct signature {
+	__u32 id, seq;
+	__u8 form, run, flags;
+	__u64 stamp;
+};
+
+static __always_inline int analysed(struct cpu *c, struct signature *s, int ok, __u32 size)
+{
+	__u32 slot = s->id - id_base;
+	__u64 now = 0;
+	struct stream *t;
+
+	c->frames++;
+	c->bytes += size;
+	t = bpf_map_lookup_elem(&streams, &slot);
+	if (!t || (t->form != s->form && !(any_id && !t->form && ok))) {
+		c->bad_stream++;
+		return XDP_DROP;
+	}
+	if (any_id)
+		t->form = s->form;
+	if (ok && s->flags & TIME_MASK)
+		now = arrival(c, s->stamp); // no calls under the lock
+	if (locked)
+		bpf_spin_lock(&t->lock);
+	if (!ok) {
+		t->corrupt++; // the stream as the frame claims it
+	} else if (sequence(t, s->seq, s->flags)) {
+		t->frames++;
+		t->bytes += size;
+		if (now)
+			times(t, now, s->stamp);
+	}
+	if (locked)
+		bpf_spin_unlock(&t->lock);
+	return XDP_DROP;
+}
+
+// No signature: the run's by its addresses, or not ours.
+static __always_inline int plain(struct cpu *c, __u8 *eth, __u8 *end, __u16 type, __u32 size)
+{
+	if (match && eth + ETH_HLEN <= end) {
+		__u64 key = 0;
+
+		__builtin_memcpy(&key, eth + 6, 6);
+		key |= (__u64)type << 48;
+		if (bpf_map_lookup_elem(&addresses, &key)) {
+			c->frames++;
+			c->bytes += size;
+			return XDP_DROP;
+		}
+	}
+	c->foreign++;
+	return XDP_PASS;
+}
+
+static __always_inline int is_vlan(__u16 type)
+{
+	return type == bpf_htons(0x8100) || type == bpf_htons(0x88a8) || type == bpf_htons(0x9100);
+}
+
+// Finds the end of the IP header. Returns 0 where no signature can follow.
+static __always_inline int parse_ip(struct place *f, __u8 *p, __u16 type)
+{
+	f->head = 0;
+	f->ip = 0;
+	f->proto = 0;
+	f->l4 = p;
+	if (type == bpf_htons(ETH_P_IP)) {
+		if (p + 20 > f->end || p[0] >> 4 != 4 || *(__u16 *)(p + 6) & bpf_htons(0x3fff)) // a fragment is no whole datagram
+			return 0;
+		__u32 n = (p[0] & 15) * 4;
+
+		if (n < 20)
+			return 0;
+		f->ip = 4;
+		f->proto = p[9];
+		f->sum = (__u64) * (__u32 *)(p + 12) + *(__u32 *)(p + 16);
+		f->len = bpf_ntohs(*(__u16 *)(p + 2)) - n; // too small a number wraps around and is too large then
+		f->l4 = p + n;
+	} else if (type == bpf_htons(ETH_P_IPV6)) {
+		if (p + 40 > f->end || p[0] >> 4 != 6)
+			return 0;
+		f->ip = 6;
+		f->proto = p[6];
+		f->sum = 0;
+#pragma unroll
+		for (int i = 8; i < 40; i += 4)
+			f->sum += *(__u32 *)(p + i);
+		f->len = bpf_ntohs(*(__u16 *)(p + 4));
+		f->l4 = p + 40;
+	}
+	if (f->proto == PROTO_UDP) {
+		f->head = 8;
+	} else if (f->proto == PROTO_TCP) {
+		if (f->l4 + 20 > f->end)
+			return 0;
+		f->head = (f->l4[12] >> 4) * 4;
+		if (f->head < 20)
+			return 0;
+	} else {
+		f->proto = 0;
+	}
+	return 1;
+}
+
+SEC("xdp")
+int analyse(struct xdp_md *ctx)
+{
+	__u8 *eth = (void *)(long)ctx->data, *p = eth;
+	struct place f = {.end = (void *)(long)ctx->data_end};
+	__u32 nil = 0, size = f.end - eth + FCS;
+	struct cpu *c = bpf_map_lookup_elem(&cpus, &nil);
+	struct signature s = {};
+	__u16 type = 0;
+	int ok;
+
+	if (!c)
+		return XDP_PASS;
+	if (p + ETH_HLEN > f.end)
+		return plain(c, eth, f.end, type, size);
+	type = *(__u16 *)(p + 12);
+	p += ETH_HLEN;
+	if (type != bpf_htons(ETH_P_IP) && is_vlan(type)) {
+		__u32 tags = 0;
+
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			if (!is_vlan(type) || p + 4 * i + 4 > f.end)
+				break;
+			type = *(__u16 *)(p + 4 * i + 2);
+			tags++;
+		}
+		p += 4 * (tags + zero & 7); // one state for all numbers of tags
+	}
+	if (!signatures || !parse_ip(&f, p, type))
+		return plain(c, eth, f.end, type, size);
+	p = f.l4 + f.head;
+	if (p + SHORT_LEN > f.end)
+		return plain(c, eth, f.end, type, size);
+	s.run = p[2];
+	if (*(__u16 *)p == bpf_htons(MAGIC_FULL) && p + FULL_LEN <= f.end) {
+		s.form = FORM_FULL;
+		s.flags = p[3];
+		s.id = bpf_ntohs(*(__u16 *)(p + 4));
+		s.seq = bpf_ntohl(*(__u32 *)(p + 6));
+		s.stamp = bpf_be64_to_cpu(*(__u64 *)(p + 10));
+		ok = whole(&f, FULL_LEN);
+		if (ok && (s.flags & VERSION_MASK) != VERSION)
+			return plain(c, eth, f.end, type, size);
+	} else if (*(__u16 *)p == bpf_htons(MAGIC_SHORT)) {
+		s.form = FORM_SHORT;
+		s.id = p[3];
+		s.seq = bpf_ntohl(*(__u32 *)(p + 4));
+		ok = whole(&f, SHORT_LEN);
+	} else {
+		return plain(c, eth, f.end, type, size);
+	}
+	if (learn && !learned) {
+		if (!ok) // not the frame to learn from
+			return plain(c, eth, f.end, type, size);
+		__sync_val_compare_and_swap(&learned, 0, s.run + 256);
+	}
+	if (s.run != (learn ? (__u8)learned : run)) {
+		c->stale++;
+		return XDP_DROP;
+	}
+	return analysed(c, &s, ok, size);
+}
