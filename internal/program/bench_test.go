@@ -1,0 +1,36 @@
+package program_test
+
+import (
+	"testing"
+
+	"github.com/wirespeed/wirespeed/internal/packet"
+	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/stream"
+)
+
+// One operation is one frame.
+func BenchmarkFill(b *testing.B) {
+	none := of("a", udp4(b), 64)
+	none.Signature = "none"
+	for _, c := range []struct {
+		name string
+		p    *program.Program
+	}{
+		{"fixed", compile(b, none)},
+		{"signature", compile(b, of("a", udp4(b), 64))},
+		{"signature and three modifiers", busy(b)},
+		{"imix of three streams", compile(b, of("a", udp4(b), 64, 570, 1518), of("b", udp4(b), 64), of("c", []stream.Layer{layer(b, "eth"), layer(b, "ipv6"), layer(b, "tcp")}, 128))},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			im := c.p.Bind(program.Binding{Queues: 1, TimeKind: packet.TimeShared})
+			frames := make([]program.Frame, 64)
+			for i := range frames {
+				frames[i].Buf = make([]byte, 2048)
+			}
+			b.ReportAllocs()
+			for n := 0; n < b.N; n += len(frames) {
+				im.Fill(frames, uint64(n))
+			}
+		})
+	}
+}
