@@ -1,10 +1,13 @@
 # Everything goes through the go command; see CONTRIBUTING.md.
 
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+VERSION_OF := github.com/wirespeed/wirespeed/internal/cli
+
 .PHONY: build test check generate bench install-deps
 
-# One static binary in ./wirespeed. Its version is what the go command knows of the source: tag, commit, changed or not.
+# One static binary in ./wirespeed.
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o wirespeed ./cmd/wirespeed
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(VERSION_OF).commit=$(COMMIT)" -o wirespeed ./cmd/wirespeed
 
 # Installs what the tests need where it is missing, then runs every check and test.
 test: install-deps
