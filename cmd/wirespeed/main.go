@@ -1,0 +1,34 @@
+// Command wirespeed fills a wire with small frames, says what arrived, and names what holds the rate back.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/wirespeed/wirespeed/internal/cli"
+	"github.com/wirespeed/wirespeed/internal/trial"
+)
+
+func main() {
+	// The main thread stays with this goroutine, so that no other one changes its network namespace: /proc/self is this
+	// thread's.
+	runtime.LockOSThread()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		fmt.Fprintln(os.Stderr, "stopping: draining and reporting; once more aborts")
+		stop()
+		<-signals
+		fmt.Fprintln(os.Stderr, "aborted: `wirespeed restore` undoes what is left on the host")
+		os.Exit(trial.ExitInterrupted)
+	}()
+	code := cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(code)
+}

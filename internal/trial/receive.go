@@ -1,0 +1,159 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/host"
+	"github.com/wirespeed/wirespeed/report"
+)
+
+// ReceiveSpec is what a receiver on its own is to do: it learns the run from the frames.
+type ReceiveSpec struct {
+	Rx       engine.Target
+	Duration time.Duration // 0: until ctx ends, which is the normal end
+	Count    uint64        // ends when that many frames of the run have arrived; 0: no limit
+	// SameClock says that the sender reads this machine's clock, or one that agrees with it; else latency is unknown.
+	SameClock bool
+	MaxLoss   *float64
+	Strict    bool
+	Command   []string
+}
+
+// receivePoll is how often a receiver on its own looks whether its count has been reached.
+const receivePoll = 20 * time.Millisecond
+
+// Receive counts and analyses until it has what was asked for, or ctx ends.
+func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
+	u := &run{Runner: r, spec: Spec{MaxLoss: s.MaxLoss, Strict: s.Strict, Command: s.Command}, began: time.Now()}
+	defer u.close()
+	x := &receiver{target: s.Rx}
+	if err := u.facts1(ctx, s.Rx, true, &x.link, &x.lock); err != nil {
+		return nil, err
+	}
+	u.rx = []*receiver{x}
+	var err error
+	if x.chosen, err = u.chooseReceiver(ctx, s.Rx); err != nil {
+		return nil, err
+	}
+	x.recv, err = x.chosen.engine.(engine.ReceiverEngine).OpenReceiver(ctx, s.Rx, u.config(false))
+	if err != nil {
+		return nil, EnvironmentOf(err)
+	}
+	u.atEnd(x.recv.Close, "close "+s.Rx.String())
+	if err := x.recv.Load(engine.Expect{Learn: true}); err != nil {
+		return nil, EnvironmentOf(err)
+	}
+	if err := u.readBefore(); err != nil {
+		return nil, err
+	}
+	if err := x.recv.Start(); err != nil {
+		return nil, EnvironmentOf(err)
+	}
+	u.stage("running")
+	u.watch(ctx, s)
+	u.stage("settling")
+	u.settle()
+	if err := u.readAfter(); err != nil {
+		return nil, EnvironmentOf(err)
+	}
+	u.stage("done")
+	return u.received(s), nil
+}
+
+// watch returns when the receiver has what was asked for.
+func (u *run) watch(ctx context.Context, s ReceiveSpec) {
+	u.beginNs = host.Monotonic()
+	if s.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.Duration)
+		defer cancel()
+	}
+	poll := time.NewTicker(receivePoll)
+	defer poll.Stop()
+	last, next := u.moment(), time.Now().Add(tickEvery)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+		if s.Count == 0 && time.Now().Before(next) {
+			continue
+		}
+		now := u.moment()
+		if time.Now().After(next) {
+			next = next.Add(tickEvery)
+			if u.Tick != nil {
+				u.Tick(interval(u.beginNs, last, now))
+			}
+			last = now
+		}
+		if s.Count > 0 && now.rx >= s.Count {
+			return
+		}
+	}
+}
+
+// received makes the document of a receiver on its own.
+func (u *run) received(s ReceiveSpec) *Outcome {
+	x := u.rx[0]
+	j := &judge{reasons: map[string]string{}}
+	doc := &report.Run{
+		Schema: report.SchemaRun, Tool: u.Runner.Tool, Host: u.Runner.Host, Command: s.Command,
+		Started: u.began.UTC().Format(time.RFC3339Nano), RunID: int(x.got.Run), Streams: []report.Stream{}, Reasons: j.reasons,
+	}
+	doc.Ports = []report.Port{receivedPort(x, j, "ports[0]", 0)}
+	if !x.got.RunKnown {
+		j.unknown("run_id", "no frame with a signature arrived")
+	}
+	var lost, sent int64
+	for i := range x.got.Streams {
+		g := &x.got.Streams[i]
+		st := u.learned(g, s, j, fmt.Sprintf("streams[%d]", len(doc.Streams)))
+		if st.Rx.Lost != nil {
+			lost += *st.Rx.Lost
+			sent += *st.Rx.Lost + int64(g.Frames)
+		}
+		doc.Streams = append(doc.Streams, st)
+	}
+	if x.got.Frames == 0 {
+		j.fails(ExitShort, "nothing of a test run arrived on %s (%d other frames passed by)", x.target, x.got.Foreign)
+	}
+	if m := u.spec.MaxLoss; m != nil && sent > 0 && float64(lost)/float64(sent) > *m {
+		if x.got.TesterDrops > 0 {
+			j.isInvalid("lost %d of %d, but up to %d of them were dropped by the tester itself", lost, sent, x.got.TesterDrops)
+		} else {
+			j.fails(ExitFailed, "lost %d of %d frames, more than the limit of %s", lost, sent, percent(*m))
+		}
+	}
+	return u.conclude(doc, j)
+}
+
+// learned makes the document of one stream id. What the sender sent is known as far as the last frame says so.
+func (u *run) learned(g *engine.StreamReceived, s ReceiveSpec, j *judge, path string) report.Stream {
+	var m merged
+	if !s.SameClock {
+		g.Latency = nil
+	}
+	merge(&m, g)
+	st := report.Stream{Name: fmt.Sprintf("id %d", g.ID), ID: int(g.ID), Signature: FormName(g.Form)}
+	st.Rx = m.streamRx(j, path+".rx", u.rx[0].got.Clock, false)
+	if !s.SameClock {
+		j.unknown(path+".rx.latency_ns", "whether the sender's clock agrees with this one is unknown; --clock same or --clock ptp says so")
+	}
+	sent := g.Next
+	if g.LastSeen {
+		sent = g.LastSeq + 1
+	} else {
+		j.unknown(path+".rx.lost", "no frame with the last flag arrived: what was lost behind the highest number seen is not counted")
+	}
+	lost := int64(sent) - int64(g.Frames)
+	st.Rx.Lost = &lost
+	if lost < 0 {
+		j.isInvalid("stream id %d: %d more frames arrived than were numbered", g.ID, -lost)
+	}
+	return st
+}

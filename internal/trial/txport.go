@@ -1,0 +1,219 @@
+package trial
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/wire"
+	"github.com/wirespeed/wirespeed/report"
+)
+
+// txTotals are the sums over a port's queues.
+type txTotals struct {
+	submitted, sent, bytes, doorbells, backpressure, skipped, shifted, behind uint64
+	beginNs, endNs                                                            int64
+}
+
+func totals(c *engine.Counters) (t txTotals) {
+	for _, q := range c.Queues {
+		t.submitted += q.Submitted
+		t.sent += q.Sent
+		t.bytes += q.Bytes
+		t.doorbells += q.Doorbells
+		t.backpressure += q.Backpressure
+		t.skipped += q.Skipped
+		t.shifted = max(t.shifted, q.ShiftedNs)
+		t.behind = max(t.behind, q.BehindNsMax)
+		if q.BeginNs != 0 && (t.beginNs == 0 || q.BeginNs < t.beginNs) {
+			t.beginNs = q.BeginNs
+		}
+		t.endNs = max(t.endNs, q.EndNs)
+	}
+	return t
+}
+
+// seconds is the time that the sent frames took. A paced run's last frame fills its slot too, so that n frames at a gap
+// take n gaps.
+func (t txTotals) seconds(p *engine.Plan) float64 {
+	if t.beginNs == 0 || t.endNs <= t.beginNs {
+		if p.Rate.IsZero() || t.sent == 0 {
+			return 0
+		}
+		return float64(t.sent) * float64(p.Rate.Den) / float64(p.Rate.Num)
+	}
+	s := float64(t.endNs-t.beginNs) / 1e9
+	if !p.Rate.IsZero() {
+		s += float64(p.Rate.Den) / float64(p.Rate.Num)
+	}
+	return s
+}
+
+// intended is how many frames were asked for; nil: as many as possible.
+func intended(p *engine.Plan, t txTotals, interrupted bool) *uint64 {
+	var n *uint64
+	if p.Count > 0 {
+		n = &p.Count
+	}
+	if p.Duration > 0 && !p.Rate.IsZero() {
+		d := p.Rate.FramesIn(p.Duration)
+		if n == nil || d < *n {
+			n = &d
+		}
+	}
+	if n != nil && p.Duration > 0 && p.Rate.IsZero() && t.submitted < *n && !interrupted {
+		return nil // the duration ended the run first, as asked
+	}
+	if n == nil {
+		return nil
+	}
+	v := *n
+	return &v
+}
+
+func (u *run) txPort(x *sender, j *judge, index int) report.Port {
+	p := port(x.target, x.link, x.chosen)
+	path := fmt.Sprintf("ports[%d]", index)
+	noLine(x.link, j, path, "tx.line_share")
+	c, t := &x.counters, totals(&x.counters)
+	tx := &report.Tx{
+		Submitted: t.submitted, Sent: t.sent, SentSource: c.SentSource, BehindNsMax: t.behind, ShiftedNs: t.shifted,
+		Skipped: t.skipped, Batch: c.Batch, Backpressure: t.backpressure, Undrained: c.Undrained, Queues: []report.TxQueue{},
+	}
+	p.Tx = tx
+	u.device(x, tx, j, path)
+	tx.Intended = intended(&x.plan, t, u.interrupted)
+	switch {
+	case tx.Intended != nil && *tx.Intended > tx.Sent:
+		tx.Unsent = *tx.Intended - tx.Sent
+	case tx.Submitted > tx.Sent:
+		tx.Unsent = tx.Submitted - tx.Sent
+	}
+	if tx.Intended == nil {
+		j.unknown(path+".tx.intended", "as many as possible in the given time")
+	}
+	tx.DurationS = t.seconds(&x.plan)
+	bytes := t.bytes
+	if t.submitted > 0 && tx.Sent != t.submitted {
+		bytes = uint64(float64(t.bytes) / float64(t.submitted) * float64(tx.Sent))
+	}
+	l := wire.LayersMeasured(tx.Sent, bytes, time.Duration(tx.DurationS*1e9), 0)
+	tx.FPS, tx.L1Bps, tx.L2Bps, tx.L2NoFCSBps = l.FPS, l.L1Bps, l.L2Bps, l.L2NoFCSBps
+	tx.LineShare = lineShare(tx.L1Bps, x.link)
+	if !x.plan.Rate.IsZero() {
+		f := x.plan.Rate.Float()
+		tx.RequestedFPS = &f
+	} else {
+		j.unknown(path+".tx.requested_fps", "no rate was asked for: as fast as possible")
+	}
+	if t.submitted > 0 && t.doorbells > 0 {
+		d := float64(t.doorbells) / float64(t.submitted)
+		tx.DoorbellsPerFrame = &d
+	} else {
+		j.unknown(path+".tx.doorbells_per_frame", "the engine does not count its doorbells")
+	}
+	for _, q := range c.Queues {
+		tx.Queues = append(tx.Queues, report.TxQueue{Queue: q.Queue, Core: q.Core, Submitted: q.Submitted, Sent: q.Sent, BehindNsMax: q.BehindNsMax})
+	}
+	u.judgeTx(x, tx, t, j)
+	return p
+}
+
+// device compares the engine's own count with the device's: sent is the smaller.
+func (u *run) device(x *sender, tx *report.Tx, j *judge, path string) {
+	if !x.hasDevice {
+		for _, f := range []string{"device_frames", "device_dropped", "other_traffic"} {
+			j.unknown(path+".tx."+f, "no device counter could be read")
+		}
+		return
+	}
+	frames, ok := delta(x.before.TxFrames, x.after.TxFrames)
+	dropped, ok2 := delta(x.before.TxDropped, x.after.TxDropped)
+	if !ok || !ok2 {
+		j.isSuspect("%s: the device's counters went backwards: they were reset during the run", x.target)
+		j.unknown(path+".tx.device_frames", "the device's counters were reset during the run")
+		return
+	}
+	tx.DeviceFrames, tx.DeviceDropped = &frames, &dropped
+	own := tx.Sent
+	var other uint64
+	switch {
+	case frames > own:
+		other = frames - own
+	case frames < own:
+		tx.Sent = frames
+		if own > frames+dropped {
+			j.isSuspect("%s: the engine handed over %d frames, the device knows of %d (sent %d, dropped %d)", x.target, own, frames+dropped, frames, dropped)
+		}
+	}
+	tx.OtherTraffic = &other
+	if other > 0 {
+		u.note("%s: other traffic: the device counted %d frames that are not the run's", x.target, other)
+	}
+	if x.after.CarrierChanges != x.before.CarrierChanges || x.wasUp && !x.after.Up {
+		j.isSuspect("%s: the link changed its state during the run", x.target)
+	}
+}
+
+// delta of a counter that only grows.
+func delta(before, after uint64) (uint64, bool) {
+	if after < before {
+		return 0, false
+	}
+	return after - before, true
+}
+
+// judgeTx decides whether the port did what was asked for.
+func (u *run) judgeTx(x *sender, tx *report.Tx, t txTotals, j *judge) {
+	reason := x.counters.Reason
+	if x.err != nil {
+		reason = x.err.Error()
+	}
+	if tx.Unsent > 0 {
+		what := fmt.Sprintf("%s: %d frames unsent", x.target, tx.Unsent)
+		if tx.Intended != nil {
+			what = fmt.Sprintf("%s: %d of %d frames unsent", x.target, tx.Unsent, *tx.Intended)
+		}
+		if c := x.counters.Undrained; c > 0 {
+			what += fmt.Sprintf(", %d of them not drained", c)
+		}
+		if reason != "" {
+			what += ": " + reason
+		}
+		// With a duration and no rate nobody asked for a number: frames that the device dropped are in the report.
+		if tx.Intended != nil || reason != "" || tx.Sent == 0 || x.counters.Undrained > 0 {
+			j.fails(ExitShort, "%s", what)
+		} else {
+			u.note("%s", what)
+		}
+	} else if x.err != nil {
+		j.fails(ExitShort, "%s: %s", x.target, reason)
+	}
+	if tx.RequestedFPS != nil && tx.Sent > 1 && missed(tx.FPS, *tx.RequestedFPS) && !u.interrupted {
+		why := ""
+		if t.behind > 0 {
+			why = fmt.Sprintf(" (the latest frame was %.3g ms behind its schedule)", float64(t.behind)/1e6)
+		}
+		j.fails(ExitShort, "%s: rate not achieved: %.6g frames/s asked for, %.6g sent%s", x.target, *tx.RequestedFPS, tx.FPS, why)
+	}
+}
+
+func port(t engine.Target, l engine.Link, c chosen) report.Port {
+	p := report.Port{Port: t.Text, Device: t.String(), Why: c.why, WhyNot: append([]string{}, c.whyNot...), LinkDeclared: l.SpeedDeclared}
+	if c.engine != nil {
+		p.Engine = c.engine.Name()
+	}
+	if l.SpeedBps > 0 {
+		v := l.SpeedBps
+		p.LinkBps = &v
+	}
+	return p
+}
+
+func noLine(l engine.Link, j *judge, path string, share string) {
+	if l.SpeedBps == 0 {
+		const why = "the device has no line rate of its own; declare one with ?speed=1G"
+		j.unknown(path+".link_bps", why)
+		j.unknown(path+"."+share, why)
+	}
+}
