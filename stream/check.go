@@ -14,10 +14,10 @@ import (
 // sources has one entry for each stream.
 func check(set *Set, sources []source, n *notes) {
 	names := map[string]int{}
-	weights := make([]uint64, len(set.Streams))
+	weights := make([]int, len(set.Streams))
 	for i := range set.Streams {
 		st, src := &set.Streams[i], &sources[i]
-		weights[i] = uint64(st.Weight)
+		weights[i] = st.Weight
 		if st.Name == "" {
 			st.Name = "stream" + strconv.Itoa(i+1)
 		}
@@ -30,9 +30,24 @@ func check(set *Set, sources []source, n *notes) {
 		checkOverlap(st, src, n)
 		checkSize(st, src, n)
 	}
-	if len(weights) > 0 && wire.Spread(weights) == nil {
-		n.at(sources[0].weight, fmt.Sprintf("one round of the weights has more than %d frames", wire.MaxCycle), "use smaller weights in the same proportion")
+	if len(weights) > 0 && round(weights) > maxRound {
+		n.at(sources[0].weight, fmt.Sprintf("one round of the weights has more than %d frames", maxRound), "use smaller weights in the same proportion")
 	}
+}
+
+// maxRound is the most frames in one round of the weights: programs keep the round as a list.
+const maxRound = 1 << 18
+
+// round is the number of frames after which the weights begin again.
+func round(weights []int) int {
+	div, sum := 0, 0
+	for _, w := range weights {
+		sum += w
+		for w != 0 {
+			div, w = w, div%w
+		}
+	}
+	return sum / max(1, div)
 }
 
 // checkOrder holds each header against the one below it. Nothing is added silently: what is missing is a mistake.

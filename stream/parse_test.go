@@ -169,7 +169,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"seed", one("", "  - eth\n  - ip:\n      ttl: rand(1,2,x)"), []string{`5:12: seed "x"`}},
 		{"list value", one("", "  - eth\n  - ip:\n      ttl: list(1,300)"), []string{"5:12: value 2 of the list: 300 does not fit"}},
 		{"list empty", one("", "  - eth\n  - ip:\n      ttl: list()"), []string{"5:12: value 1 of the list"}},
-		{"weights", "streams:\n- {weight: 65536, layers: [eth]}\n- {weight: 65535, layers: [eth]}\n", []string{"2:12: one round of the weights"}},
+		{"weights", "streams:\n- {weight: 65536, layers: [eth]}\n" + strings.Repeat("- {weight: 65535, layers: [eth]}\n", 4), []string{"2:12: one round of the weights"}},
 		{"all at once", "rate: 0pps\n" + one("  size: 20\n  wieght: 1\n", "  - eth: {dst: 1}\n  - vlan: {id: 4096}\n  - ip: {ttl: 256}"),
 			[]string{"1:7: is zero", "4:16: MAC", "5:16: 4096", "6:15: 256", "7:9: size", `8:3: unknown key "wieght"`}},
 	}

@@ -1,0 +1,57 @@
+package show
+
+import (
+	"bufio"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text writes the document for people; dump adds the bytes of every frame.
+func Text(w io.Writer, d *Document, dump bool) error {
+	b := bufio.NewWriter(w)
+	for _, s := range d.Streams {
+		fmt.Fprintf(b, "stream %s: size %s, weight %d, signature %s\n", s.Name, s.Size, s.Weight, s.Signature)
+	}
+	fmt.Fprintf(b, "rate %s\n", d.Rate)
+	for _, u := range d.Unsupported {
+		fmt.Fprintf(b, "no engine runs this yet: %s\n", u)
+	}
+	for i := range d.Frames {
+		writeFrame(b, &d.Frames[i], dump)
+	}
+	return b.Flush()
+}
+
+func writeFrame(b *bufio.Writer, f *Frame, dump bool) {
+	fmt.Fprintf(b, "\nframe %d  stream %s  %d bytes with FCS\n", f.Index, f.Stream, f.Size)
+	for _, l := range f.Layers {
+		var parts []string
+		for _, v := range l.Fields {
+			part := fmt.Sprintf("%s %v", v.Name, v.Value)
+			if v.Name == "checksum" && l.ChecksumOK != nil {
+				part += map[bool]string{true: " (right)", false: " (wrong)"}[*l.ChecksumOK]
+			}
+			parts = append(parts, part)
+		}
+		if l.Problem != "" {
+			parts = append(parts, l.Problem)
+		}
+		fmt.Fprintf(b, "  %-9s %s\n", l.Name, strings.Join(parts, ", "))
+	}
+	if s := f.Signature; s != nil {
+		fmt.Fprintf(b, "  %-9s %s, run %d, stream %d, seq %d\n", "signature", s.Form, s.Run, s.Stream, s.Seq)
+	}
+	fmt.Fprintf(b, "  %-9s %d bytes\n", "payload", f.Payload)
+	if !dump {
+		return
+	}
+	raw, err := hex.DecodeString(f.Hex)
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(hex.Dump(raw)) {
+		b.WriteString("  " + line)
+	}
+}
