@@ -20,6 +20,7 @@ var layers = []layer{
 	{"arithmetic, bytes, results: pure values", []string{"internal/wire", "internal/packet", "report"}},
 	{"what to send", []string{"stream"}},
 	{"what to send, compiled", []string{"internal/program"}},
+	{"frames, decoded for people", []string{"internal/show"}},
 	{"facts about the host; what a test needs of it", []string{"internal/host", "internal/lab/need"}},
 	{"the seam", []string{"internal/engine"}},
 	{"changes to the host, undone", []string{"internal/tune"}},
