@@ -25,7 +25,7 @@ func (l *lane) put(f *Frame, k, stamp uint64, flags byte) bool {
 	}
 	var acc [MaxSums]uint64
 	if len(l.mods) > 0 {
-		l.modify(b, k, by, &acc)
+		acc[0], acc[1], acc[2], acc[3] = l.modify(b, k, by)
 	}
 	var sig uint64
 	if l.form != packet.FormNone {
@@ -62,8 +62,9 @@ func (l *lane) length(k, by uint64) (index int, at uint64) {
 	return int(Pick(SplitMix64(l.sizeSeed, k), uint64(len(l.lens)))), 0
 }
 
-// modify writes all that varies into b and adds it to the sums that it counts in.
-func (l *lane) modify(b []byte, k, by uint64, acc *[MaxSums]uint64) {
+// modify writes all that varies into b and returns what it adds to each of the MaxSums sums: four variables, since an
+// array would go through memory for every row.
+func (l *lane) modify(b []byte, k, by uint64) (sum0, sum1, sum2, sum3 uint64) {
 	for i := range l.mods {
 		m := &l.mods[i]
 		var v uint64
@@ -83,9 +84,10 @@ func (l *lane) modify(b []byte, k, by uint64, acc *[MaxSums]uint64) {
 		}
 		v <<= m.shift
 		half := v>>32 + v&0xffffffff
-		for n, bit := range m.counts {
-			acc[n] += half & bit
-		}
+		sum0 += half & m.counts[0]
+		sum1 += half & m.counts[1]
+		sum2 += half & m.counts[2]
+		sum3 += half & m.counts[3]
 		w := b[m.off:]
 		switch m.width {
 		case 2:
@@ -105,6 +107,7 @@ func (l *lane) modify(b []byte, k, by uint64, acc *[MaxSums]uint64) {
 			binary.BigEndian.PutUint64(w, v)
 		}
 	}
+	return sum0, sum1, sum2, sum3
 }
 
 // wrap is (at + by) mod count, also where the sum has more than 64 bits.
