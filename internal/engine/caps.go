@@ -11,6 +11,7 @@ type Caps struct {
 	Problems []Problem // why it does not work there; empty: it works, as far as can be known without sending
 	Unknown  []string  // what could not be found out; the first 100 ms of a run decide
 	MaxFrame int       // bytes with FCS
+	MaxTag   int       // bytes that a frame whose outermost tag is 802.1Q (0x8100) may have beyond MaxFrame
 	// MaxQueues that can send, or receive, at the same time.
 	MaxQueues int
 	Paces     bool // keeps a rate
@@ -50,18 +51,18 @@ func (p Problem) String() string {
 // Carries says whether the engine can run the plan. It is pure.
 func (c Caps) Carries(p Plan) error {
 	if len(c.Problems) > 0 {
-		all := make([]string, len(c.Problems))
-		for i, p := range c.Problems {
-			all[i] = p.String()
-		}
-		return fmt.Errorf("%s: %s", c.Engine, strings.Join(all, "; "))
+		return fmt.Errorf("%s: %s", c.Engine, c.problems())
 	}
 	if len(p.Unsupported) > 0 {
 		return fmt.Errorf("%s: not run by this engine yet: %s", c.Engine, strings.Join(p.Unsupported, ", "))
 	}
 	for _, s := range p.Program.Streams {
-		if n := s.Lens[len(s.Lens)-1] + 4; n > c.MaxFrame {
-			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s takes", c.Engine, s.Name, n, c.MaxFrame, c.Link.Name)
+		most := c.MaxFrame
+		if h := s.Heads[0]; h[12] == 0x81 && h[13] == 0 {
+			most += c.MaxTag
+		}
+		if n := s.Lens[len(s.Lens)-1] + 4; n > most {
+			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s takes", c.Engine, s.Name, n, most, c.Link.Name)
 		}
 	}
 	if p.Queues > c.MaxQueues {
@@ -71,4 +72,20 @@ func (c Caps) Carries(p Plan) error {
 		return fmt.Errorf("%s: cannot keep a rate", c.Engine)
 	}
 	return nil
+}
+
+// CarriesReceive says whether the engine can receive there. It is pure.
+func (c Caps) CarriesReceive() error {
+	if len(c.Problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", c.Engine, c.problems())
+}
+
+func (c Caps) problems() string {
+	all := make([]string, len(c.Problems))
+	for i, p := range c.Problems {
+		all[i] = p.String()
+	}
+	return strings.Join(all, "; ")
 }

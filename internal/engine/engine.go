@@ -24,6 +24,12 @@ type ReceiverEngine interface {
 	OpenReceiver(ctx context.Context, t Target, c Config) (Receiver, error)
 }
 
+// An OptionLister names the options that may stand behind a port's question mark, for sending and for receiving, besides
+// speed, which every port has.
+type OptionLister interface {
+	Options() (tx, rx []string)
+}
+
 // Config is what an engine may use of its surroundings.
 type Config struct {
 	// MayMend permits reversible changes of the transmit port's peer (GRO on a veth's peer) that make frames arrive: the
@@ -142,8 +148,9 @@ type DeviceCounters struct {
 type Ring interface {
 	// Reserve returns up to n writable frames. They belong to the caller until the next Reserve or Commit. No allocation.
 	Reserve(n int) []program.Frame
-	// Commit hands over the first n reserved frames in one doorbell or system call. It returns how many the kernel took;
-	// the rest must be committed again with Retry before the next Reserve.
+	// Commit hands over the next n reserved frames in one doorbell or system call. It returns how many were taken. Fewer than
+	// n with a nil error means that what lies below is full: the rest must be committed again before the next Reserve. An
+	// error ends the run.
 	Commit(n int) (taken int, err error)
 	// Reclaim returns how many frames completed since the last call.
 	Reclaim() int
