@@ -61,11 +61,11 @@ func (p *page) because(path, value string) string {
 }
 
 // floatOr prints v, or why it is unknown.
-func (p *page) floatOr(path string, v *float64, print func(float64) string) string {
+func (p *page) floatOr(path string, v *float64, format func(float64) string) string {
 	if v == nil {
 		return p.unknown(path)
 	}
-	return print(*v)
+	return format(*v)
 }
 
 // countOr prints v, or why it is unknown.

@@ -1,6 +1,9 @@
 package wire
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // RateReport is the arithmetic of one rate on one link: the JSON document of the verb rate. What is unknown is null and
 // has its reason in Reasons, by the name of the field.
@@ -21,12 +24,23 @@ type RateReport struct {
 	Reasons     map[string]string `json:"reasons"`
 }
 
+// maxTags is how many VLAN tags leave a packet in the smallest frame.
+const maxTags = (MinFrame - ethernetHeader) / VLANTag
+
 // noLink is why shares of a line are unknown.
 const noLink = "no link speed is given: --link 1G"
 
 // Report computes all figures of a rate for frames of the given sizes with tags VLAN tags each. linkBps is 0 where the link
 // has no speed; then max has no meaning and is refused, as is a percentage, and shares of the line are null.
 func Report(s Sizes, linkBps uint64, r Rate, tags int) (RateReport, error) {
+	switch {
+	case tags < 0 || tags > maxTags:
+		return RateReport{}, fmt.Errorf("%d VLAN tags are not possible: write 0 to %d", tags, maxTags)
+	case linkBps == 0 && r.Kind == RateMax:
+		return RateReport{}, errors.New("neither a link speed nor a rate is given: add --link 1G, or --rate 1Mpps")
+	case linkBps == 0 && r.Kind == RatePercent:
+		return RateReport{}, fmt.Errorf("rate %s needs a link speed: add --link 1G, or give the rate in pps", r)
+	}
 	meanNum, meanDen := s.Mean()
 	f, err := r.FPSMean(meanNum, meanDen, linkBps)
 	if err != nil {
@@ -35,9 +49,6 @@ func Report(s Sizes, linkBps uint64, r Rate, tags int) (RateReport, error) {
 	out := RateReport{Sizes: s.String(), Rate: r.String(), Reasons: map[string]string{}}
 	out.Size, _ = rat(meanNum, meanDen).Float64()
 	if linkBps == 0 {
-		if f.IsZero() {
-			return RateReport{}, errors.New("neither a link speed nor a rate is given: add --link 1G, or --rate 1Mpps")
-		}
 		for _, field := range []string{"link_bps", "fps_max", "line_share", "l2_line_share"} {
 			out.Reasons[field] = noLink
 		}

@@ -80,7 +80,12 @@ func TestReportWithoutLink(t *testing.T) {
 			t.Errorf("%s is null without a reason", field)
 		}
 	}
-	for rate, want := range map[string]string{"max": "--link 1G", "50%": "?speed=1G"} {
+	for _, tags := range []int{-1, 12} {
+		if _, err := reportOf(t, "64", "1G", "max", tags); err == nil || !strings.Contains(err.Error(), "write 0 to 11") {
+			t.Errorf("%d tags: %v", tags, err)
+		}
+	}
+	for rate, want := range map[string]string{"max": "--link 1G", "50%": "add --link 1G"} {
 		if _, err := reportOf(t, "64", "", rate, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s without a link: %v", rate, err)
 		}
