@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,6 +144,31 @@ func TestText(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTextOfManyPorts: every port has its column, and no line grows with their number.
+func TestTextOfManyPorts(t *testing.T) {
+	r := badRun()
+	sender := r.Ports[0]
+	r.Ports = nil
+	for i := range 5 {
+		sender.Port = fmt.Sprintf("packet:port%d", i)
+		r.Ports = append(r.Ports, sender)
+	}
+	var b bytes.Buffer
+	if err := Text(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if n := strings.Count(b.String(), fmt.Sprintf("packet:port%d", i)); n != 1 {
+			t.Errorf("port %d is named %d times", i, n)
+		}
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if len(line) > 120 {
+			t.Errorf("%d bytes wide: %q", len(line), line)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // portsAbreast is how many ports stand side by side in one table.
-const portsAbreast = 3
+const portsAbreast = 2
 
 // Text writes the report of a run for people: what was sent from each port, what arrived at each, what became of each
 // stream, and in the end whether the numbers can be trusted.
