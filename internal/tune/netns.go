@@ -26,7 +26,7 @@ func CreateNetns(name string) error {
 	path := filepath.Join(host.NetnsDir, name)
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("network namespace %q exists already; choose another name or delete it: %w", name, fs.ErrExist)
+		return takenName(name)
 	}
 	if err != nil {
 		return fmt.Errorf("network namespace %q: %w", name, needRoot(err))
@@ -47,6 +47,10 @@ func CreateNetns(name string) error {
 		return fmt.Errorf("network namespace %q: %w", name, needRoot(err))
 	}
 	return nil
+}
+
+func takenName(name string) error {
+	return fmt.Errorf("network namespace %q exists already; choose another name or delete it: %w", name, fs.ErrExist)
 }
 
 // DeleteNetns removes the name; the namespace ends with its last process and descriptor. A missing name is no error.
