@@ -47,7 +47,7 @@ func ip() *Kind {
 			{Name: "flags.rb", Bit: 48, Bits: 1, Doc: "reserved bit"},
 			{Name: "flags.df", Bit: 49, Bits: 1, Doc: "do not fragment"},
 			{Name: "flags.mf", Bit: 50, Bits: 1, Doc: "more fragments"},
-			{Name: "frag_offset", Bit: 51, Bits: 13, Type: Octets, Doc: "fragment offset in bytes, a multiple of 8"},
+			{Name: "frag_offset", Bit: 51, Bits: 13, Doc: "fragment offset in units of 8 bytes"},
 			{Name: "ttl", Bit: 64, Bits: 8, Default: Num{Lo: 1}, Doc: "time to live"},
 			{Name: "proto", Bit: 72, Bits: 8, Auto: true, Values: protoValues(), Doc: "protocol of what follows"},
 			{Name: "checksum", Bit: 80, Bits: 16, Auto: true, Doc: "header checksum"},

@@ -48,12 +48,11 @@ type Type uint8
 
 // The notations of field values.
 const (
-	Uint   Type = iota // decimal, or 0x hexadecimal
-	MAC                // 02:00:00:00:00:01
-	IPv4               // 198.18.0.1
-	IPv6               // 2001:2::1
-	Words              // bytes, kept in units of 4 (header lengths), so that 20 is kept as 5
-	Octets             // bytes, kept in units of 8 (fragment offsets)
+	Uint  Type = iota // decimal, or 0x hexadecimal
+	MAC               // 02:00:00:00:00:01
+	IPv4              // 198.18.0.1
+	IPv6              // 2001:2::1
+	Words             // bytes, kept in units of 4 (header lengths), so that 20 is kept as 5
 )
 
 // Num is an unsigned number of up to 128 bits.

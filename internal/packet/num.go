@@ -31,14 +31,10 @@ func (n Num) Less(o Num) bool { return n.Hi < o.Hi || n.Hi == o.Hi && n.Lo < o.L
 
 // unit is the factor between what is written and what is kept.
 func (t Type) unit() uint64 {
-	switch t {
-	case Words:
+	if t == Words {
 		return 4
-	case Octets:
-		return 8
-	default:
-		return 1
 	}
+	return 1
 }
 
 // ParseNum reads a value of the field: of its type, its names (also several joined by "|"), within its bits. The error is
