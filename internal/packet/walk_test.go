@@ -1,0 +1,126 @@
+package packet_test
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/wirespeed/wirespeed/internal/packet"
+)
+
+const (
+	macs  = "020000000002020000000001"
+	ip4   = "4500002400000000011180a7c0a80001c0a80002" // 36 bytes: UDP with 8 of payload
+	udp8  = "0009000900100000"
+	eight = "0102030405060708"
+)
+
+func unhex(t testing.TB, s string) []byte {
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestWalk(t *testing.T) {
+	pad := strings.Repeat("00", 10)
+	tcp20 := "00090009000000000000000050100000000000000"[:40]
+	for _, c := range []struct {
+		name, frame string
+		want        packet.Layout
+	}{
+		{"raw", macs + "88b5" + eight, packet.Layout{EtherType: 0x88b5, L3: 14, Payload: 14, End: 22}},
+		{"udp, padded", macs + "0800" + ip4 + udp8 + eight + pad, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 50}},
+		{"two tags", macs + "88a80001 8100 0002 0800" + ip4 + udp8 + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, VLANs: 2, L3: 22, L4: 42, Payload: 50, End: 58}},
+		{"old tag", macs + "9100 0002 88b5" + eight, packet.Layout{EtherType: 0x88b5, VLANs: 1, L3: 18, Payload: 18, End: 26}},
+		{"options", macs + "0800" + "46" + ip4[2:4] + "0028" + ip4[8:] + "01010101" + udp8 + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 38, Payload: 46, End: 54}},
+		{"other protocol", macs + "0800" + ip4[:18] + "fd" + ip4[20:] + udp8 + eight, packet.Layout{EtherType: 0x800, Proto: 253, Version: 4, L3: 14, Payload: 34, End: 50}},
+		{"tcp", macs + "0800" + "45000030" + ip4[8:18] + "06" + ip4[20:] + tcp20 + eight, packet.Layout{EtherType: 0x800, Proto: 6, Version: 4, L3: 14, L4: 34, Payload: 54, End: 62}},
+		{"tcp with options", macs + "0800" + "45000030" + ip4[8:18] + "06" + ip4[20:] + tcp20[:24] + "60" + tcp20[26:] + eight, packet.Layout{EtherType: 0x800, Proto: 6, Version: 4, L3: 14, L4: 34, Payload: 58, End: 62}},
+		{"tcp, bad offset", macs + "0800" + "45000030" + ip4[8:18] + "06" + ip4[20:] + tcp20[:24] + "f0" + tcp20[26:] + eight, packet.Layout{EtherType: 0x800, Proto: 6, Version: 4, L3: 14, L4: 34, Payload: 54, End: 62, BadLength: true}},
+		{"first fragment", macs + "0800" + ip4[:12] + "2000" + ip4[16:] + udp8 + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 50, Fragment: true}},
+		{"later fragment", macs + "0800" + ip4[:12] + "0001" + ip4[16:] + udp8 + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, Payload: 34, End: 50, Fragment: true}},
+		{"not all there", macs + "0800" + ip4 + udp8 + eight[:8], packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 46, BadLength: true}},
+		{"udp length", macs + "0800" + ip4 + "000900090011 0000" + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 50, BadLength: true}},
+		{"ip header too long", macs + "0800" + "4f" + ip4[2:] + udp8 + eight, packet.Layout{EtherType: 0x800, L3: 14, Payload: 14, End: 50, BadLength: true}},
+		{"ip cut short", macs + "0800" + ip4[:20], packet.Layout{EtherType: 0x800, L3: 14, Payload: 14, End: 24}},
+		{"ipv6 udp", macs + "86dd" + "60000000 0010 11 01" + strings.Repeat("20", 32) + udp8 + eight + pad, packet.Layout{EtherType: 0x86dd, Proto: 17, Version: 6, L3: 14, L4: 54, Payload: 62, End: 70}},
+		{"ipv6 fragment", macs + "86dd" + "60000000 0010 2c 01" + strings.Repeat("20", 32) + udp8 + eight, packet.Layout{EtherType: 0x86dd, Proto: 44, Version: 6, L3: 14, Payload: 54, End: 70, Fragment: true}},
+	} {
+		got, ok := packet.Walk(unhex(t, c.frame))
+		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+			t.Errorf("%s: %v\n%s", c.name, ok, diff)
+		}
+	}
+	for _, short := range []string{"", macs, macs + "8100", macs + "8100 0001 08"} {
+		if _, ok := packet.Walk(unhex(t, short)); ok {
+			t.Errorf("%q was taken for a frame", short)
+		}
+	}
+}
+
+func TestVerify(t *testing.T) {
+	right := "45000073000040004011b861c0a80001c0a800c7"
+	if !packet.VerifyIPv4(unhex(t, right)) || packet.VerifyIPv4(unhex(t, ip4)) {
+		t.Error("VerifyIPv4")
+	}
+	sum := slowSum(unhex(t, "c0a80001c0a8000200110010"+udp8+eight))
+	for _, c := range []struct {
+		sum  uint16
+		want bool
+	}{{0, true}, {^sum, true}, {^sum + 1, false}} {
+		b := unhex(t, macs+"0800"+ip4+udp8+eight+"ffff")
+		b[40], b[41] = byte(c.sum>>8), byte(c.sum)
+		l, _ := packet.Walk(b)
+		if got := packet.VerifyL4(b, &l); got != c.want {
+			t.Errorf("checksum %#x: %v", c.sum, got)
+		}
+	}
+	// IPv6 knows no UDP without a checksum (RFC 8200 8.1).
+	b := unhex(t, macs+"86dd"+"60000000 0010 11 01"+strings.Repeat("20", 32)+udp8+eight)
+	if l, _ := packet.Walk(b); packet.VerifyL4(b, &l) {
+		t.Error("UDP over IPv6 with checksum 0 was called right")
+	}
+}
+
+// Nothing read is outside of the frame, and nothing is allocated.
+func FuzzWalk(f *testing.F) {
+	f.Add(unhex(f, macs+"0800"+ip4+udp8+eight))
+	f.Add(unhex(f, macs+"88a80001 8100 0002 86dd"+"60000000 0010 06 01"+strings.Repeat("20", 32)+udp8+eight+eight))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, ok := packet.Walk(b)
+		if !ok {
+			return
+		}
+		if l.L3 > l.Payload || l.L4 > l.Payload || l.L4 != 0 && l.L4 < l.L3 || l.Payload > l.End || l.End > len(b) {
+			t.Fatalf("%+v of %d bytes", l, len(b))
+		}
+		packet.VerifyL4(b, &l)
+		if _, ok := packet.ParseSignature(b[l.Payload:l.End]); ok && l.End-l.Payload < packet.ShortLen {
+			t.Fatal("a signature was read from too few bytes")
+		}
+	})
+}
+
+func TestWalkAllocatesNothing(t *testing.T) {
+	b := unhex(t, macs+"0800"+ip4+udp8+eight)
+	if n := testing.AllocsPerRun(100, func() {
+		l, _ := packet.Walk(b)
+		packet.VerifyL4(b, &l)
+		packet.ParseSignature(b[l.Payload:l.End])
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+func BenchmarkWalk(b *testing.B) {
+	frame := unhex(b, macs+"0800"+ip4+udp8+eight)
+	b.ReportAllocs()
+	for range b.N {
+		l, _ := packet.Walk(frame)
+		packet.VerifyL4(frame, &l)
+		packet.ParseSignature(frame[l.Payload:l.End])
+	}
+}
