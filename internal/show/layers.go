@@ -105,7 +105,7 @@ func describeIPv4(v *layers.IPv4) Layer {
 	return Layer{Name: "ip", Fields: []Field{
 		{"hdr_len", int(v.IHL) * 4}, {"dsfield", v.TOS}, {"len", v.Length}, {"id", v.Id},
 		{"flags.df", bit(v.Flags&layers.IPv4DontFragment != 0)}, {"flags.mf", bit(v.Flags&layers.IPv4MoreFragments != 0)},
-		{"frag_offset", int(v.FragOffset) * 8}, {"ttl", v.TTL}, {"proto", uint8(v.Protocol)}, {"checksum", hex16(v.Checksum)},
+		{"frag_offset", v.FragOffset}, {"ttl", v.TTL}, {"proto", uint8(v.Protocol)}, {"checksum", hex16(v.Checksum)},
 		{"src", v.SrcIP.String()}, {"dst", v.DstIP.String()},
 	}}
 }
