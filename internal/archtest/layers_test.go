@@ -30,7 +30,7 @@ var layers = []layer{
 	{"the contract of engines", []string{"internal/engine/enginetest"}},
 	{"engines", []string{"internal/engine/packetsock", "internal/engine/xdp"}},
 	{"one trial", []string{"internal/trial"}},
-	{"results and streams for people", []string{"internal/render", "internal/show"}},
+	{"results for people", []string{"internal/render"}},
 	{"the command line: the only package that lists the engines", []string{"internal/cli"}},
 	{"programs", []string{"cmd/wirespeed", "bench", "internal/check"}},
 	{"rules and documents, tested", []string{"internal/archtest", "internal/doctest"}},
