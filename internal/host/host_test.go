@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestOpenNSRefusesWhatIsNone(t *testing.T) {
@@ -115,4 +117,18 @@ func FuzzDecoders(f *testing.F) {
 		}
 		_ = queueLen(m)
 	})
+}
+
+func TestOnThreadIsNeverTheMainThread(t *testing.T) {
+	for range 200 {
+		err := OnThread(func() error {
+			if unix.Gettid() == unix.Getpid() {
+				return errors.New("it is")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -84,14 +84,27 @@ func (n *NS) Close() error {
 // Do runs f on a thread of its own inside the namespace and waits. The thread is never given back: it ends with the
 // goroutine, so neither namespace nor affinity leak. f must not keep the thread beyond its return.
 func (n *NS) Do(f func() error) error {
+	return OnThread(func() error {
+		if err := unix.Setns(n.fd, unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter network namespace %q: %w", n.Name, needRoot(err))
+		}
+		return f()
+	})
+}
+
+// OnThread runs f on a thread of its own, which ends afterwards, and waits. It is never the process's main thread: that one
+// cannot end, and /proc/self shows its namespaces and affinity as those of the process.
+func OnThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		if err := unix.Setns(n.fd, unix.CLONE_NEWNET); err != nil {
-			done <- fmt.Errorf("enter network namespace %q: %w", n.Name, needRoot(err))
-			return
+		if unix.Gettid() != unix.Getpid() {
+			done <- f()
+			return // still locked: the thread ends
 		}
-		done <- f()
+		// While this goroutine holds the main thread, the next one gets another.
+		defer runtime.UnlockOSThread()
+		done <- OnThread(f)
 	}()
 	return <-done
 }

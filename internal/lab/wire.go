@@ -16,8 +16,8 @@ import (
 // Wire joins two namespaces by a veth pair with the given devices and queues (1 to 64 each way), silences both ends so
 // that the kernel sends nothing of its own, and brings them up. GRO stays as the kernel makes it: off.
 func Wire(a, b *host.NS, devA, devB string, queues int) error {
-	if queues < 1 || queues > 64 {
-		return fmt.Errorf("%d queues: a lab's ports have 1 to 64", queues)
+	if err := checkQueues(queues); err != nil {
+		return err
 	}
 	err := a.Do(func() error {
 		v := &netlink.Veth{

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -32,17 +31,14 @@ func CreateNetns(name string) error {
 		return fmt.Errorf("network namespace %q: %w", name, needRoot(err))
 	}
 	_ = f.Close()
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends in the new namespace
+	err = host.OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			done <- err
-			return
+			return err
 		}
 		// Not /proc/self: that is the main thread's namespace.
-		done <- unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, "")
-	}()
-	if err := <-done; err != nil {
+		return unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, "")
+	})
+	if err != nil {
 		_ = os.Remove(path)
 		return fmt.Errorf("network namespace %q: %w", name, needRoot(err))
 	}
