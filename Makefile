@@ -23,6 +23,7 @@ generate:
 
 # Measures every engine against the tools found on PATH and writes the tables into docs/performance.md. Root; 15 minutes.
 bench:
+	@./.ci/install-deps bench
 	go run ./bench -write docs/performance.md
 
 install-deps:

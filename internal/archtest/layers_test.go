@@ -129,3 +129,30 @@ func importRulesKept(s *source) (problems []string) {
 	}
 	return problems
 }
+
+// TestArchitectureShowsTheLayers: the table for people has the packages of the table above, in the same order, highest first.
+func TestArchitectureShowsTheLayers(t *testing.T) { holds(t, architectureCurrent) }
+
+func architectureCurrent(s *source) (problems []string) {
+	page := s.texts["ARCHITECTURE.md"]
+	_, page, _ = strings.Cut(page, "## Layers")
+	page, _, _ = strings.Cut(page, "\n## ")
+	rows := strings.Split(page, "\n")
+	row := len(rows)
+	for _, l := range layers[:len(layers)-1] {
+		for i, p := range l.packages {
+			at := slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, "`"+p+"`") })
+			switch {
+			case at < 0:
+				problems = append(problems, "ARCHITECTURE.md does not show the package "+p)
+			case i == 0 && at >= row:
+				problems = append(problems, "ARCHITECTURE.md shows "+p+" too low")
+			case i == 0:
+				row = at
+			case at != row:
+				problems = append(problems, "ARCHITECTURE.md shows "+p+" in another row than "+l.packages[0])
+			}
+		}
+	}
+	return problems
+}

@@ -41,6 +41,7 @@ func TestRulesFindWhatTheyForbid(t *testing.T) {
 		"no comment":       {exportsDocumented, "internal/wire/a.go", doc + "func F() {}", "F has no comment"},
 		"left open":        {nothingLeftOpen, "README.md", "TO" + "DO: later", "README.md:1"},
 		"format":           {formatted, "internal/wire/a.go", doc + "func  f() {}", "not gofmt-ed"},
+		"not in the page":  {architectureCurrent, "internal/wire/a.go", doc, "does not show"},
 		"no fuzz test":     {decodersFuzzed, "internal/wire/a.go", doc, "has no fuzz test"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,8 +63,6 @@ func (r *runner) skip(name, why string) {
 	fmt.Fprintf(r.out, "skip  %s: %s\n", name, why)
 }
 
-func (r *runner) note(name, what string) { fmt.Fprintf(r.out, "note  %s: %s\n", name, what) }
-
 // source checks what can be seen without running a test.
 func (r *runner) source() {
 	static := []string{"CGO_ENABLED=0"}
