@@ -51,13 +51,19 @@ type pos struct{ line, col int }
 type notes struct {
 	file string
 	list Errors
+	seen map[Mistake]bool
 }
 
 func (n *notes) add(p pos, path, message, mend string) {
 	m := Mistake{File: n.file, Line: p.line, Column: p.col, Path: path, Message: message, Mend: mend}
-	if !slices.Contains(n.list, m) {
-		n.list = append(n.list, m)
+	if n.seen[m] {
+		return
 	}
+	if n.seen == nil {
+		n.seen = map[Mistake]bool{}
+	}
+	n.seen[m] = true
+	n.list = append(n.list, m)
 }
 
 // err is nil without mistakes, else an Errors in the order of positions.

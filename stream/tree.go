@@ -11,10 +11,12 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// The largest file and the deepest nesting that are read; both far beyond any definition a person writes.
+// What is read at most; all far beyond any definition a person writes. The parser recurses, and its time grows with the
+// square of the depth, so depth is bounded before it begins.
 const (
-	maxFile  = 4 << 20
-	maxDepth = 32
+	maxFile  = 1 << 20
+	maxDepth = 32  // of mappings and lists
+	maxOpen  = 256 // brackets that are open at once, and indicators such as "- " at the start of one line
 )
 
 // node is a value of a YAML or JSON file with its place. Scalars are kept as they were written: 0x88a8 stays 0x88a8, and
@@ -60,6 +62,10 @@ func readTree(data []byte, n *notes) *node {
 		// JSON may be indented with tabs, YAML may not. Strings of JSON hold no raw tab, so nothing else changes.
 		data = bytes.ReplaceAll(data, []byte{'\t'}, []byte{' '})
 	}
+	if p, deep := tooDeep(data); deep {
+		n.add(p, "", "nested too deep", fmt.Sprintf("a definition needs no more than %d levels", maxDepth))
+		return nil
+	}
 	file, err := parseYAML(data)
 	if err != nil {
 		p, message := start, err.Error()
@@ -86,6 +92,35 @@ func readTree(data []byte, n *notes) *node {
 		n.add(place(docs[1], start), "", "a second document begins here", "a file holds one definition: put all streams under one `streams:`")
 	}
 	return convert(docs[0], start, 0, n)
+}
+
+// tooDeep finds where more is opened than any definition needs. It does not know quotes and comments: the limit is far
+// above what they hold.
+func tooDeep(data []byte) (pos, bool) {
+	open, number := 0, 0
+	for line := range bytes.Lines(data) {
+		number++
+		starts, leading := 0, true
+		for column, c := range line {
+			switch c {
+			case '[', '{':
+				open++
+			case ']', '}':
+				open = max(0, open-1)
+			case '-', '?', '&', '*', '!', ':':
+				if leading {
+					starts++
+				}
+			case ' ', '\t':
+			default:
+				leading = false
+			}
+			if open > maxOpen || starts > maxOpen {
+				return pos{number, column + 1}, true
+			}
+		}
+	}
+	return pos{}, false
 }
 
 // parseYAML guards against faults of the YAML parser: whatever the bytes are, the caller gets an error, not a crash.
