@@ -33,7 +33,7 @@ func drawValue(t *rapid.T, f *packet.Field) stream.Value {
 		v.Step.Lo = rapid.Uint64Max(room).Draw(t, "step")
 		most := uint64(1 << 62)
 		if v.Step.Lo > 0 {
-			most = min(most, room/v.Step.Lo+1)
+			most = min(most, room/v.Step.Lo) + 1
 		}
 		v.Count = rapid.Uint64Range(1, most).Draw(t, "count")
 	case stream.Rand:

@@ -35,7 +35,7 @@ func checkFill(t *rapid.T) {
 	for i := range seq {
 		seq[i] = b.FirstSeq
 	}
-	frames := make([]program.Frame, rapid.IntRange(1, 20).Draw(t, "n"))
+	frames := make([]program.Frame, rapid.IntRange(1, 70).Draw(t, "n"))
 	for i := range frames {
 		frames[i].Buf = dirty()
 	}
@@ -226,4 +226,39 @@ func busy(t testing.TB) *program.Program {
 	return compile(t, of("a", []stream.Layer{
 		layer(t, "eth"), layer(t, "ip", "src", inc(0xc6120001, 1, 254)), layer(t, "udp", "srcport", random(1024, 65535, 1), "dstport", inc(1, 3, 1000)),
 	}, 64))
+}
+
+// Among all values of a word of the sum there is one for which the checksum comes out as 0: UDP sends 0xffff then
+// (RFC 768), and TCP 0.
+func TestChecksumZero(t *testing.T) {
+	for _, c := range []struct {
+		ip, l4 string
+		at     int
+		want   uint16
+	}{{"ip", "udp", 40, 0xffff}, {"ipv6", "udp", 60, 0xffff}, {"ip", "tcp", 50, 0}, {"ipv6", "tcp", 70, 0}} {
+		s := of("a", []stream.Layer{layer(t, "eth"), layer(t, c.ip), layer(t, c.l4, "dstport", inc(0, 1, 65536))}, 128)
+		im := compile(t, s).Bind(program.Binding{Queues: 1, TimeKind: packet.TimeNone})
+		hits := 0
+		frames := make([]program.Frame, 64)
+		for i := range frames {
+			frames[i].Buf = make([]byte, 128)
+		}
+		for range 1024 {
+			im.Fill(frames, 0)
+			for _, f := range frames {
+				switch sum := uint16(f.Buf[c.at])<<8 | uint16(f.Buf[c.at+1]); sum {
+				case c.want:
+					hits++
+					if l, ok := packet.Walk(f.Buf[:f.Len]); !ok || !packet.VerifyL4(f.Buf[:f.Len], &l) {
+						t.Errorf("%s %s: wrong checksum", c.ip, c.l4)
+					}
+				case ^c.want:
+					t.Errorf("%s %s: checksum %#x", c.ip, c.l4, sum)
+				}
+			}
+		}
+		if hits == 0 {
+			t.Errorf("%s %s: no frame's checksum came out as 0", c.ip, c.l4)
+		}
+	}
 }

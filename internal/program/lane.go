@@ -7,136 +7,234 @@ import (
 	"github.com/wirespeed/wirespeed/stream"
 )
 
-// put writes frame k of the lane with the lane's next sequence number. k never goes back. It is false, and nothing has
-// changed, where the buffer is too short.
-func (l *lane) put(f *Frame, k, stamp uint64, flags byte) bool {
-	by := k - l.k
-	j, at := l.length(k, by)
+// chunk is the number of frames that Fill works on at a time: enough to spread the cost of each step, few enough to stay in
+// the first cache.
+const chunk = 32
+
+// A lane is what Fill reads and writes for one stream.
+type lane struct {
+	heads    [][]byte
+	lens     []int
+	tail     []byte
+	cycle    []uint16
+	cycleAt  uint64 // k mod len(cycle)
+	sizeSeed uint64
+	mods     []step
+	sums     []laneSum
+
+	turns uint64 // of this stream in a round
+	k     uint64 // that cycleAt belongs to
+	seq   uint64 // of the next frame
+	last  uint64 // the number that carries the last flag
+	ends  bool   // last is known
+	timed bool   // the time is written
+	form  packet.Form
+	sig   int // offset of the signature
+
+	// The frames of this chunk that are taken and not written.
+	n     int
+	frame [chunk]uint8  // index in the chunk
+	ks    [chunk]uint64 // their own index
+	js    [chunk]uint16 // length index
+	// What varies of their signatures comes to.
+	varies [chunk]uint64
+}
+
+// A step is a Modifier that keeps k mod Count, so that no frame needs a division.
+type step struct {
+	op               stream.Op
+	whole            bool
+	width            int
+	shift            uint
+	off              int
+	k                uint64 // that at belongs to
+	at, count        uint64 // of Inc, Dec and List: k mod count
+	start, by        uint64 // by is negative for Dec
+	seed, rangeWidth uint64
+	list             []uint64
+	sums             uint
+}
+
+// A laneSum is a Sum and what it comes to in the frames of this chunk.
+type laneSum struct {
+	off        int
+	base       []uint16
+	signature  bool
+	zeroIsNone bool
+	acc        [chunk]uint64
+}
+
+func newLane(s *ImageStream, b *Binding, index int) lane {
+	l := lane{heads: s.Heads, lens: s.Lens, tail: s.Tail, cycle: s.Cycle, sizeSeed: s.SizeSeed, form: s.Form, sig: s.SigOff,
+		seq: b.FirstSeq, timed: s.HasTime && b.TimeKind != packet.TimeNone}
+	if b.LastSeq != nil {
+		l.last, l.ends = b.LastSeq[index], true
+	}
+	for i := range s.Mods {
+		m := &s.Mods[i]
+		st := step{op: m.Op, width: m.Width, whole: m.Whole, shift: m.Shift, off: m.Off, count: m.Count,
+			start: m.Start, by: m.Step, seed: m.Seed, rangeWidth: m.Range, list: m.List, sums: m.Sums}
+		switch m.Op {
+		case stream.Dec:
+			st.by = -m.Step
+		case stream.List:
+			st.count = uint64(len(m.List))
+		}
+		l.mods = append(l.mods, st)
+	}
+	for i, sum := range s.Sums {
+		l.sums = append(l.sums, laneSum{off: sum.Off, base: s.Base[i], signature: sum.Signature, zeroIsNone: sum.ZeroIsNone})
+	}
+	return l
+}
+
+// take puts frame k of the stream on the lane's list; f is frame number index of the chunk. k never goes back. It is false,
+// and nothing has changed, where the buffer is too short.
+func (l *lane) take(f *Frame, index int, k uint64) bool {
+	i := l.n & (chunk - 1)
+	j, at := 0, uint64(0)
+	if len(l.lens) > 1 {
+		j, at = l.length(k)
+	}
 	n := l.lens[j]
 	if n > len(f.Buf) {
 		return false
 	}
-	l.k, l.cycleAt = k, at
-	b := f.Buf[:n]
-	head := l.heads[j]
-	copy(b, head)
-	if len(b) > len(head) {
-		copy(b[len(head):], l.tail)
-	}
-	var acc [MaxSums]uint64
-	if len(l.mods) > 0 {
-		acc[0], acc[1], acc[2], acc[3] = l.modify(b, k, by)
-	}
-	var sig uint64
-	if l.form != packet.FormNone {
-		sig = l.sign(b, stamp, flags)
-	}
-	for i := range l.sums {
-		s := &l.sums[i]
-		v := acc[i&(MaxSums-1)] + uint64(s.base[j])
-		if s.signature {
-			v += sig
-		}
-		sum := ^packet.Fold(v)
-		if sum == 0 && s.zeroIsNone {
-			sum = 0xffff
-		}
-		binary.BigEndian.PutUint16(b[s.off:], sum)
-	}
 	f.Len = n
-	l.seq++
+	l.frame[i], l.ks[i], l.js[i] = uint8(index), k, uint16(j)
+	l.k, l.cycleAt = k, at
+	l.n++
 	return true
 }
 
-// length is the length index of frame k, by frames behind the one before, and its place in the cycle.
-func (l *lane) length(k, by uint64) (index int, at uint64) {
-	if len(l.cycle) == 1 {
-		return int(l.cycle[0]), 0
-	}
+// length is the length index of frame k and its place in the cycle.
+func (l *lane) length(k uint64) (index int, at uint64) {
 	if n := uint64(len(l.cycle)); n > 0 {
-		if at = l.cycleAt + by; at >= n {
-			at %= n
+		by := k - l.k
+		at = l.cycleAt + by
+		if at >= n || at < by {
+			at = wrap(l.cycleAt, by, n)
 		}
 		return int(l.cycle[at]), at
 	}
 	return int(Pick(SplitMix64(l.sizeSeed, k), uint64(len(l.lens)))), 0
 }
 
-// modify writes all that varies into b and returns what it adds to each of the MaxSums sums: four variables, since an
-// array would go through memory for every row.
-func (l *lane) modify(b []byte, k, by uint64) (sum0, sum1, sum2, sum3 uint64) {
+// write writes the frames on the list, with the lane's next sequence numbers. flags go into each.
+func (l *lane) write(frames []Frame, stamp uint64, flags byte) {
+	which := l.frame[:l.n]
+	js := l.js[:len(which)]
+	for i, w := range which {
+		f := &frames[w]
+		head := l.heads[js[i]]
+		if copy(f.Buf, head); f.Len > len(head) {
+			copy(f.Buf[len(head):f.Len], l.tail)
+		}
+	}
+	switch l.form {
+	case packet.FormFull:
+		l.signFull(which, frames, stamp, flags)
+	case packet.FormShort:
+		l.signShort(which, frames)
+	}
+	for n := range l.sums {
+		l.sums[n].begin(js, &l.varies)
+	}
+	l.modify(which, frames)
+	for n := range l.sums {
+		l.sums[n].end(which, frames)
+	}
+	l.seq += uint64(len(which))
+	l.n = 0
+}
+
+// signFull writes what varies of the full signature.
+func (l *lane) signFull(which []uint8, frames []Frame, stamp uint64, all byte) {
+	if !l.timed {
+		stamp = 0
+	}
+	time := fold32(stamp)
+	for i, w := range which {
+		b := frames[w].Buf[l.sig:][:packet.FullLen]
+		seq := l.seq + uint64(i)
+		flags := all
+		if seq == 0 {
+			flags |= packet.FlagFirst
+		}
+		if seq == l.last && l.ends {
+			flags |= packet.FlagLast
+		}
+		b[packet.SigFlags] |= flags
+		binary.BigEndian.PutUint32(b[packet.SigSeq:], uint32(seq))
+		binary.BigEndian.PutUint64(b[packet.SigTime:], stamp)
+		l.varies[i&(chunk-1)] = uint64(flags) + uint64(uint32(seq)) + time
+	}
+}
+
+// signShort writes what varies of the short signature.
+func (l *lane) signShort(which []uint8, frames []Frame) {
+	for i, w := range which {
+		seq := uint32(l.seq) + uint32(i)
+		binary.BigEndian.PutUint32(frames[w].Buf[l.sig+packet.SigShortSeq:], seq)
+		l.varies[i&(chunk-1)] = uint64(seq)
+	}
+}
+
+// modify writes one modifier after the other and adds it to the sums that it counts in.
+func (l *lane) modify(which []uint8, frames []Frame) {
+	var values [chunk]uint64
 	for i := range l.mods {
 		m := &l.mods[i]
-		var v uint64
-		if m.op == stream.Rand {
-			v = m.start + Pick(SplitMix64(m.seed, k), m.rangeWidth)
-		} else {
-			at := m.at + by
-			if at >= m.count || at < by {
-				at = m.wrap(by)
+		v := values[:len(which)]
+		m.values(v, l.ks[:len(which)])
+		m.store(v, which, frames)
+		for n := range l.sums {
+			if m.sums>>n&1 == 0 {
+				continue
 			}
-			m.at = at
-			if m.op == stream.List {
-				v = m.list[at]
-			} else {
-				v = m.start + m.by*at
+			acc := l.sums[n].acc[:len(v)]
+			for i, x := range v {
+				acc[i] += fold32(x)
 			}
-		}
-		v <<= m.shift
-		half := v>>32 + v&0xffffffff
-		sum0 += half & m.counts[0]
-		sum1 += half & m.counts[1]
-		sum2 += half & m.counts[2]
-		sum3 += half & m.counts[3]
-		w := b[m.off:]
-		switch m.width {
-		case 2:
-			if !m.whole {
-				v |= uint64(binary.BigEndian.Uint16(w))
-			}
-			binary.BigEndian.PutUint16(w, uint16(v))
-		case 4:
-			if !m.whole {
-				v |= uint64(binary.BigEndian.Uint32(w))
-			}
-			binary.BigEndian.PutUint32(w, uint32(v))
-		default:
-			if !m.whole {
-				v |= binary.BigEndian.Uint64(w)
-			}
-			binary.BigEndian.PutUint64(w, v)
 		}
 	}
-	return sum0, sum1, sum2, sum3
 }
 
-// wrap is (at + by) mod count, also where the sum has more than 64 bits.
-func (m *step) wrap(by uint64) uint64 {
-	by %= m.count
-	if left := m.count - m.at; by >= left {
+// begin sets the sums to what does not vary, and the signature.
+func (s *laneSum) begin(js []uint16, varies *[chunk]uint64) {
+	acc := s.acc[:len(js)]
+	if !s.signature {
+		for i, j := range js {
+			acc[i] = uint64(s.base[j])
+		}
+		return
+	}
+	more := varies[:len(js)]
+	for i, j := range js {
+		acc[i] = uint64(s.base[j]) + more[i]
+	}
+}
+
+// end writes the checksums.
+func (s *laneSum) end(which []uint8, frames []Frame) {
+	acc := s.acc[:len(which)]
+	for i, w := range which {
+		sum := ^packet.Fold(acc[i])
+		if sum == 0 && s.zeroIsNone {
+			sum = 0xffff
+		}
+		binary.BigEndian.PutUint16(frames[w].Buf[s.off:], sum)
+	}
+}
+
+// wrap is (at + by) mod n, also where the sum has more than 64 bits; at is less than n.
+func wrap(at, by, n uint64) uint64 {
+	by %= n
+	if left := n - at; by >= left {
 		return by - left
 	}
-	return m.at + by
+	return at + by
 }
 
-// sign writes what varies of the signature and returns its sum.
-func (l *lane) sign(b []byte, stamp uint64, flags byte) uint64 {
-	seq := uint32(l.seq)
-	w := b[l.sig:]
-	if l.form == packet.FormShort {
-		binary.BigEndian.PutUint32(w[packet.SigShortSeq:], seq)
-		return uint64(seq)
-	}
-	if l.seq == 0 {
-		flags |= packet.FlagFirst
-	}
-	w = w[:packet.FullLen]
-	w[packet.SigFlags] |= flags
-	binary.BigEndian.PutUint32(w[packet.SigSeq:], seq)
-	sum := uint64(flags) + uint64(seq)
-	if l.timed {
-		binary.BigEndian.PutUint64(w[packet.SigTime:], stamp)
-		sum += stamp>>32 + stamp&0xffffffff
-	}
-	return sum
-}
+// fold32 adds the halves: congruent modulo 65535, and small enough that sums of it do not overflow.
+func fold32(v uint64) uint64 { return v>>32 + v&0xffffffff }
