@@ -219,40 +219,47 @@ func (d *decoder) layers(v *node, at located, src *source) []Layer {
 	if d.is(v, sequence, at, "needs a list of headers", mend) && len(v.list) == 0 {
 		d.at(at, "the list of headers is empty", mend)
 	}
-	src.broken = len(v.list) == 0
+	src.broken = src.broken || len(v.list) == 0
 	var out []Layer
 	for i, e := range v.list {
-		at := located{e.pos, fmt.Sprintf("%s[%d]", at.path, i)}
-		name, fields := keyed{pos: e.pos, name: e.text}, &node{pos: e.pos, kind: empty}
-		switch {
-		case e.kind == mapping && len(e.keys) == 1:
-			name, fields = e.keys[0], e.keys[0].value
-		case e.kind == scalar:
-		case e.kind == mapping && len(e.keys) > 1:
-			d.at(located{e.keys[1].pos, at.path}, "a header is one key", "begin each header with a dash of its own, and indent its fields below its name")
+		l, here, ok := d.layer(e, located{e.pos, fmt.Sprintf("%s[%d]", at.path, i)})
+		if !ok {
 			src.broken = true
 			continue
-		default:
-			d.is(e, mapping, at, "a header is needed", "known: "+strings.Join(kindNames(), ", "))
-			src.broken = true
-			continue
-		}
-		kind := packet.Lookup(name.name)
-		if kind == nil {
-			message, mend := unknown("header", name.name, kindNames())
-			d.at(located{name.pos, at.path}, message, mend)
-			src.broken = true
-			continue
-		}
-		here := located{name.pos, join(at.path, kind.Name)}
-		l := Layer{Kind: kind}
-		if fields.kind != empty {
-			l.Fields = d.fieldValues(fields, here, kind)
 		}
 		out = append(out, l)
 		src.layers = append(src.layers, here)
 	}
 	return out
+}
+
+// layer reads one header; ok is false after a mistake that leaves its kind unknown.
+func (d *decoder) layer(e *node, at located) (l Layer, here located, ok bool) {
+	name, fields := keyed{pos: e.pos, name: e.text}, &node{pos: e.pos, kind: empty}
+	switch {
+	case e.kind == scalar:
+	case e.kind == mapping && len(e.keys) == 1:
+		name, fields = e.keys[0], e.keys[0].value
+	case e.kind == mapping && len(e.keys) > 1:
+		d.at(located{e.keys[1].pos, at.path}, "a header is one key", "begin each header with a dash of its own, and indent its fields below its name")
+		return l, at, false
+	case e.kind == refused:
+		return l, at, false
+	default:
+		d.at(at, "a header is needed", "known: "+strings.Join(kindNames(), ", "))
+		return l, at, false
+	}
+	l.Kind = packet.Lookup(name.name)
+	if l.Kind == nil {
+		message, mend := unknown("header", name.name, kindNames())
+		d.at(located{name.pos, at.path}, message, mend)
+		return l, at, false
+	}
+	here = located{name.pos, join(at.path, l.Kind.Name)}
+	if fields.kind != empty {
+		l.Fields = d.fieldValues(fields, here, l.Kind)
+	}
+	return l, here, true
 }
 
 // fieldValues reads the fields of one header, in whatever order, and returns them in the order of the header.

@@ -114,6 +114,8 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"unknown key", "streems:\n", []string{`1:1: unknown key "streems"; did you mean "streams"?`, "1:1: no streams"}},
 		{"unknown stream key", one("  wieght: 2\n", udp4), []string{`6:3: unknown key "wieght"; did you mean "weight"?`}},
 		{"unknown header", one("", "  - eth\n  - ipv7\n  - udp"), []string{`4:5: unknown header "ipv7"; did you mean "ipv6"?`}},
+		{"empty header", one("", "  - eth\n  - {}"), []string{`4:5: a header is needed; known: eth`}},
+		{"size before the layers", "streams:\n- size: 0\n  layers: [eth]\n", []string{`2:9: size "0" is too small`}},
 		{"unknown field", one("", "  - eth\n  - ip: {tll: 5}"), []string{`4:10: unknown key "tll"; did you mean "ttl"?`}},
 		{"key twice", one("  size: 64\n  size: 128\n", udp4), []string{`7:3: key "size" was given before, in line 6`}},
 		{"field twice", one("", "  - eth\n  - ip: {ttl: 5, ip.ttl: 6}"), []string{`4:18: key "ttl" was given before`}},
