@@ -1,0 +1,182 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/host"
+	"github.com/wirespeed/wirespeed/internal/lab/labtest"
+	"github.com/wirespeed/wirespeed/internal/packet"
+	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/stream"
+)
+
+// A Loop is a port and a receiver that gets what the port sends.
+type Loop struct {
+	Tx       engine.Engine
+	TxTarget engine.Target
+	Rx       engine.ReceiverEngine
+	RxTarget engine.Target
+	// Config is what both may use; its Note is set by the contract.
+	Config engine.Config
+	// Facts are compared before and after: what a run must leave as it was. Nil: nothing but open files.
+	Facts func() (string, error)
+}
+
+// A Factory makes a fresh loop, whose devices have the given number of queues, and removes it when the test ends. It may
+// skip the test.
+type Factory func(t *testing.T, queues int) Loop
+
+// Veth is a factory of veth pairs. prefix begins the namespaces' names.
+func Veth(prefix string, tx engine.Engine, rx engine.ReceiverEngine) Factory {
+	return func(t *testing.T, queues int) Loop {
+		t.Helper()
+		p := labtest.TestPair(t, prefix, queues)
+		return Loop{
+			Tx: tx, TxTarget: engine.Target{Device: p.DevA, Netns: p.A, Text: p.PortA},
+			Rx: rx, RxTarget: engine.Target{Device: p.DevB, Netns: p.B, Text: p.PortB},
+			Facts: func() (string, error) { return pairFacts(p) },
+		}
+	}
+}
+
+// pairFacts is what a run may not change of a pair.
+func pairFacts(p *labtest.Pair) (string, error) {
+	a, err := p.NSA.Link(p.DevA)
+	if err != nil {
+		return "", err
+	}
+	b, err := p.NSB.Link(p.DevB)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(facts(a), facts(b)), nil
+}
+
+func facts(l host.Link) string {
+	return fmt.Sprintf("%s: index %d, MTU %d, up %v, carrier %v, MAC %x, queues %d and %d, GRO %v, XDP %d %q, qdisc %s, addresses %d; ",
+		l.Name, l.Index, l.MTU, l.Up, l.Carrier, l.MAC, l.TxQueues, l.RxQueues, l.GRO, l.XDPProgID, l.XDPMode, l.Qdisc, l.AddrCount)
+}
+
+// config is the loop's, with notes in the test's log.
+func (l *Loop) config(t *testing.T) engine.Config {
+	c := l.Config
+	c.Note = func(s string) { t.Log("note:", s) }
+	if c.Change == nil {
+		c.Change = func(engine.Change) (func() error, error) {
+			t.Error("a change of the host that was not permitted")
+			return func() error { return nil }, nil
+		}
+	}
+	return c
+}
+
+// open opens the port, and closes it when the test ends.
+func (l *Loop) open(t *testing.T) engine.Port {
+	t.Helper()
+	p, err := l.Tx.Open(context.Background(), l.TxTarget, l.config(t))
+	if err != nil {
+		t.Fatalf("open %s: %v", l.TxTarget, err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Errorf("close %s: %v", l.TxTarget, err)
+		}
+	})
+	return p
+}
+
+// receive opens and starts the receiver. It is closed when the test ends.
+func (l *Loop) receive(t *testing.T, e engine.Expect) engine.Receiver {
+	t.Helper()
+	r, err := l.Rx.OpenReceiver(context.Background(), l.RxTarget, l.config(t))
+	if err != nil {
+		t.Fatalf("open %s: %v", l.RxTarget, err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Errorf("close %s: %v", l.RxTarget, err)
+		}
+	})
+	if err := r.Load(e); err != nil {
+		t.Fatalf("load %s: %v", l.RxTarget, err)
+	}
+	if err := r.Start(); err != nil {
+		t.Fatalf("start %s: %v", l.RxTarget, err)
+	}
+	return r
+}
+
+const (
+	testRun = 42
+	idBase  = 10
+)
+
+// plan is streams of frames of 64 bytes, one for each weight, on the given queues.
+func plan(t *testing.T, queues int, weights ...int) engine.Plan {
+	t.Helper()
+	set := &stream.Set{}
+	for i, w := range weights {
+		s := stream.Default().Streams[0]
+		s.Name, s.Weight = fmt.Sprintf("s%d", i), w
+		set.Streams = append(set.Streams, s)
+	}
+	set.SetMACs([6]byte{2, 0, 0, 0, 0, 1}, [6]byte{2, 0, 0, 0, 0, 2})
+	return engine.Plan{Program: compile(t, set), Run: testRun, IDBase: idBase, Queues: queues}
+}
+
+func compile(t *testing.T, set *stream.Set) *program.Program {
+	t.Helper()
+	p, err := program.Compile(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// expect is what a receiver is told of a plan.
+func expect(p engine.Plan) engine.Expect {
+	e := engine.Expect{Run: p.Run}
+	for s := range p.Program.Streams {
+		for q := range p.Queues {
+			e.Streams = append(e.Streams, engine.ExpectStream{ID: p.IDBase + uint16(s*p.Queues+q), Form: packet.FormFull})
+		}
+	}
+	return e
+}
+
+// totals are the sums over the queues.
+func totals(c engine.Counters) (t engine.QueueCounters) {
+	for _, q := range c.Queues {
+		t.Submitted += q.Submitted
+		t.Sent += q.Sent
+		t.Bytes += q.Bytes
+		t.Skipped += q.Skipped
+		t.BehindNsMax = max(t.BehindNsMax, q.BehindNsMax)
+		t.ShiftedNs = max(t.ShiftedNs, q.ShiftedNs)
+		if q.BeginNs != 0 && (t.BeginNs == 0 || q.BeginNs < t.BeginNs) {
+			t.BeginNs = q.BeginNs
+		}
+		t.EndNs = max(t.EndNs, q.EndNs)
+		if t.Streams == nil {
+			t.Streams = make([]uint64, len(q.Streams))
+		}
+		for i, n := range q.Streams {
+			t.Streams[i] += n
+		}
+	}
+	return t
+}
+
+// openFiles is how many files the process has open.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	d, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(d)
+}

@@ -1,0 +1,148 @@
+package packetsock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/engine/txloop"
+)
+
+// maxBatch bounds one sendmmsg.
+const maxBatch = 256
+
+// port is an opened device that sends.
+type port struct {
+	*probed
+	qdisc bool // through it
+	loop  *txloop.Loop
+	rings []*ring
+
+	// With a qdisc the socket only says what was queued: what left is the device's count.
+	before    uint64 // frames that the device had sent before the run
+	running   atomic.Bool
+	confirmed atomic.Uint64 // frames that left; valid when the run is over
+}
+
+// Load makes sockets and frames. The port's last plan is forgotten, also when it fails.
+func (p *port) Load(plan engine.Plan) error {
+	p.unload()
+	if err := p.caps.Carries(plan); err != nil {
+		return err
+	}
+	loop, err := txloop.New(txloop.Config{Plan: plan, MaxBatch: maxBatch, Ring: func(int) (engine.Ring, error) {
+		r, err := p.newRing(plan.Program)
+		if err != nil {
+			return nil, err
+		}
+		p.rings = append(p.rings, r)
+		return r, nil
+	}})
+	if err != nil {
+		p.unload()
+		return fmt.Errorf("packet: %w", err)
+	}
+	p.loop = loop
+	return nil
+}
+
+func (p *port) unload() {
+	for _, r := range p.rings {
+		r.close()
+	}
+	p.rings, p.loop = nil, nil
+	p.confirmed.Store(0)
+}
+
+// Run sends the plan.
+func (p *port) Run(ctx context.Context) error {
+	if p.loop == nil {
+		return errors.New("packet: nothing is loaded")
+	}
+	if !p.qdisc {
+		return p.loop.Run(ctx)
+	}
+	d, _, err := p.Device()
+	if err != nil {
+		return err
+	}
+	p.before = d.TxFrames
+	p.running.Store(true)
+	defer p.running.Store(false)
+	if err := p.loop.Run(ctx); err != nil {
+		return err
+	}
+	return p.drain()
+}
+
+// drainQuiet: after so long without a frame leaving, none is to come.
+const drainQuiet = 200 * time.Millisecond
+
+// drain waits until all that was queued has left, or the qdisc is empty, or the limit is over.
+func (p *port) drain() error {
+	submitted := sum(p.loop.Counters().Queues)
+	end := time.Now().Add(txloop.DrainLimit)
+	for quiet := time.Now(); ; time.Sleep(time.Millisecond) {
+		d, _, err := p.Device()
+		if err != nil {
+			return nil // the device is gone: what left last is known
+		}
+		if left := d.TxFrames - p.before; left != p.confirmed.Load() {
+			p.confirmed.Store(left)
+			quiet = time.Now()
+		}
+		if p.confirmed.Load() >= submitted || time.Now().After(end) {
+			return nil
+		}
+		if n, err := p.ns.Backlog(p.link.Index); (err != nil || n == 0) && time.Since(quiet) > drainQuiet {
+			return nil
+		}
+	}
+}
+
+func sum(queues []engine.QueueCounters) (submitted uint64) {
+	for i := range queues {
+		submitted += queues[i].Submitted
+	}
+	return submitted
+}
+
+// Counters may be called at any time.
+func (p *port) Counters() engine.Counters {
+	if p.loop == nil {
+		return engine.Counters{}
+	}
+	c := p.loop.Counters()
+	c.SentSource = "sendmmsg past the qdisc: frames that the driver took"
+	if !p.qdisc {
+		return c
+	}
+	c.SentSource = "the device's counter behind the qdisc"
+	left := p.confirmed.Load()
+	if p.running.Load() {
+		left = 0
+		if d, ok, _ := p.Device(); ok && d.TxFrames > p.before {
+			left = d.TxFrames - p.before
+		}
+	}
+	c.Undrained = 0
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		q.Sent = min(q.Submitted, left)
+		left -= q.Sent
+		c.Undrained += q.Submitted - q.Sent
+	}
+	if c.Undrained > 0 && c.Reason == "" {
+		c.Reason = "not drained: frames were still in the qdisc, or dropped there, when the drain limit was reached"
+	}
+	return c
+}
+
+// Close puts the host back.
+func (p *port) Close() error {
+	p.unload()
+	return p.ns.Close()
+}
