@@ -15,8 +15,11 @@ const (
 	DevB = "vb" // in the second
 )
 
-// ErrExists: the name is taken.
-var ErrExists = errors.New("exists already")
+// Errors of UpPair.
+var (
+	ErrExists = errors.New("exists already")
+	ErrInput  = errors.New("wrong input") // a name or number that no lab can have
+)
 
 // UpPair makes the namespaces nameA and nameB, joined by a veth pair with the ports va and vb of the given number of
 // queues, both silent and up. It outlives this process until Down. Needs root.
@@ -64,14 +67,20 @@ func makePair(j *tune.Journal, name string, queues int) error {
 func checkName(name string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 	if name == "" || len(name) > 32 || strings.Trim(name, letters) != "" || strings.HasPrefix(name, "-") {
-		return fmt.Errorf("%q is no name for a lab: 1 to 32 letters, digits, - and _, not starting with -", name)
+		return inputError(fmt.Sprintf("%q is no name for a lab: use 1 to 32 letters, digits, - and _, not starting with -", name))
 	}
 	return nil
 }
 
 func checkQueues(queues int) error {
 	if queues < 1 || queues > 64 {
-		return fmt.Errorf("%d queues: a lab's ports have 1 to 64", queues)
+		return inputError(fmt.Sprintf("%d queues: a lab's ports have 1 to 64", queues))
 	}
 	return nil
 }
+
+// inputError is an ErrInput with a text of its own.
+type inputError string
+
+func (e inputError) Error() string        { return string(e) }
+func (e inputError) Is(target error) bool { return target == ErrInput }

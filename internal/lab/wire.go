@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -14,7 +15,8 @@ import (
 )
 
 // Wire joins two namespaces by a veth pair with the given devices and queues (1 to 64 each way), silences both ends so
-// that the kernel sends nothing of its own, and brings them up. GRO stays as the kernel makes it: off.
+// that the kernel sends nothing of its own, and brings them up. It returns when both are running. GRO stays as the kernel
+// makes it: off.
 func Wire(a, b *host.NS, devA, devB string, queues int) error {
 	if err := checkQueues(queues); err != nil {
 		return err
@@ -25,6 +27,7 @@ func Wire(a, b *host.NS, devA, devB string, queues int) error {
 			PeerNumTxQueues: uint32(queues), PeerNumRxQueues: uint32(queues),
 		}
 		v.Name, v.NumTxQueues, v.NumRxQueues = devA, queues, queues
+		v.Index = apart()
 		if err := netlink.LinkAdd(v); err != nil {
 			return fmt.Errorf("veth pair %s and %s: %w", devA, devB, err)
 		}
@@ -33,7 +36,41 @@ func Wire(a, b *host.NS, devA, devB string, queues int) error {
 	if err != nil {
 		return err
 	}
-	return b.Do(func() error { return silentUp(devB) })
+	if err := b.Do(func() error { return silentUp(devB) }); err != nil {
+		return err
+	}
+	return errors.Join(a.Do(func() error { return running(devA) }), b.Do(func() error { return running(devB) }))
+}
+
+// apart is an index that the other end, with the next free one of its namespace, will hardly have. Where both are the
+// same, the kernel takes the device for no veth and makes it wait up to a second for its carrier (net/core/link_watch.c,
+// linkwatch_urgent_event compares ifindex and iflink).
+func apart() int {
+	all, err := netlink.LinkList()
+	if err != nil {
+		return 0 // the kernel chooses
+	}
+	highest := 0
+	for _, l := range all {
+		highest = max(highest, l.Attrs().Index)
+	}
+	return highest + 100
+}
+
+// running waits until the calling thread's device is: before, its qdisc drops what is sent.
+func running(name string) error {
+	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(time.Millisecond) {
+		l, err := netlink.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("device %s: %w", name, err)
+		}
+		if l.Attrs().OperState == netlink.OperUp {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("device %s has no carrier after 3 s", name)
+		}
+	}
 }
 
 // silentUp switches off what the kernel would send on the calling thread's device, then brings it up.
