@@ -19,7 +19,7 @@ func (c *ShowCmd) run(e *env) (int, error) {
 	if err != nil {
 		return 0, trial.UsageOf(err)
 	}
-	doc, err := show.Make(set, c.Frames)
+	doc, err := show.Make(set, c.Frames, c.Hex)
 	if err != nil {
 		return 0, trial.UsageOf(err)
 	}
@@ -29,6 +29,6 @@ func (c *ShowCmd) run(e *env) (int, error) {
 	case e.out.jsonl:
 		return 0, render.JSONLine(e.stdout, doc)
 	default:
-		return 0, show.Text(e.stdout, doc, c.Hex)
+		return 0, show.Text(e.stdout, doc)
 	}
 }

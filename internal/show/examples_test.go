@@ -28,7 +28,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := Make(set, 100)
+			d, err := Make(set, 100, false)
 			if err != nil {
 				t.Fatal(err)
 			}

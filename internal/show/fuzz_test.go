@@ -32,7 +32,7 @@ func FuzzMake(f *testing.F) {
 		if len(set.Streams) > 64 {
 			return // ids of short signatures are the run's business
 		}
-		d, err := Make(set, 3)
+		d, err := Make(set, 3, true)
 		if err != nil {
 			t.Fatalf("accepted, and then: %v", err)
 		}

@@ -40,9 +40,9 @@ type Frame struct {
 	Stream    string     `json:"stream"`
 	Size      int        `json:"size"` // bytes with FCS
 	Layers    []Layer    `json:"layers"`
-	Signature *Signature `json:"signature"` // null: none
-	Payload   int        `json:"payload"`   // bytes behind headers and signature
-	Hex       string     `json:"hex"`       // the frame without FCS
+	Signature *Signature `json:"signature"`     // null: none
+	Payload   int        `json:"payload"`       // bytes behind headers and signature
+	Hex       string     `json:"hex,omitempty"` // the frame without FCS, where it was asked for
 }
 
 // Signature is the test signature of a frame.
@@ -84,8 +84,9 @@ func (l Layer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Make compiles the set and decodes its first n frames, 1 to MaxFrames. The run id and the time in signatures are 0.
-func Make(set *stream.Set, n int) (*Document, error) {
+// Make compiles the set and decodes its first n frames, 1 to MaxFrames; dump keeps their bytes too. The run id and the time
+// in signatures are 0.
+func Make(set *stream.Set, n int, dump bool) (*Document, error) {
 	if n < 1 || n > MaxFrames {
 		return nil, fmt.Errorf("%d frames cannot be shown: give a number from 1 to %d", n, MaxFrames)
 	}
@@ -114,13 +115,18 @@ func Make(set *stream.Set, n int) (*Document, error) {
 			return nil, fmt.Errorf("frame %d cannot be made", i)
 		}
 		f := &frames[0]
-		doc.Frames = append(doc.Frames, decode(i, &p.Streams[f.Stream], f.Buf[:f.Len]))
+		raw := f.Buf[:f.Len]
+		shown := decode(i, &p.Streams[f.Stream], raw)
+		if dump {
+			shown.Hex = hex.EncodeToString(raw)
+		}
+		doc.Frames = append(doc.Frames, shown)
 	}
 	return doc, nil
 }
 
 func decode(index int, s *program.Stream, raw []byte) Frame {
-	f := Frame{Index: index, Stream: s.Name, Size: len(raw) + wire.FCS, Hex: hex.EncodeToString(raw)}
+	f := Frame{Index: index, Stream: s.Name, Size: len(raw) + wire.FCS}
 	f.Layers = layersOf(raw, s.SigOff)
 	f.Payload = len(raw) - s.SigOff
 	if sig, ok := packet.ParseSignature(raw[s.SigOff:]); ok && s.Form != packet.FormNone {

@@ -20,12 +20,12 @@ func set(t *testing.T, f stream.Flags) *stream.Set {
 
 func text(t *testing.T, s *stream.Set, n int, dump bool) string {
 	t.Helper()
-	d, err := Make(s, n)
+	d, err := Make(s, n, dump)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Text(&b, d, dump); err != nil {
+	if err := Text(&b, d); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -75,7 +75,7 @@ func TestWrongChecksumIsSeen(t *testing.T) {
 }
 
 func TestDocumentIsJSON(t *testing.T) {
-	d, err := Make(set(t, stream.Flags{Size: "imix", Rate: "1kpps", Burst: "4/1ms"}), 12)
+	d, err := Make(set(t, stream.Flags{Size: "imix", Rate: "1kpps", Burst: "4/1ms"}), 12, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,14 +102,14 @@ func TestDocumentIsJSON(t *testing.T) {
 			t.Errorf("frame %d is %+v", i, f)
 		}
 	}
-	if sizes[64] != 7 || sizes[570] != 4 || sizes[1518] != 1 || back.Schema != Schema || back.Rate != "1kpps" || len(back.Unsupported) != 1 {
+	if sizes[64] != 7 || sizes[570] != 4 || sizes[1518] != 1 || bytes.Contains(data, []byte(`"hex"`)) || back.Schema != Schema || back.Rate != "1kpps" || len(back.Unsupported) != 1 {
 		t.Errorf("sizes %v, document %+v", sizes, back)
 	}
 }
 
 func TestMakeRefusesCounts(t *testing.T) {
 	for _, n := range []int{-1, 0, MaxFrames + 1} {
-		if _, err := Make(stream.Default(), n); err == nil {
+		if _, err := Make(stream.Default(), n, false); err == nil {
 			t.Errorf("%d frames were shown", n)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Text writes the document for people; dump adds the bytes of every frame.
-func Text(w io.Writer, d *Document, dump bool) error {
+// Text writes the document for people.
+func Text(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
 	for _, s := range d.Streams {
 		fmt.Fprintf(b, "stream %s: size %s, weight %d, signature %s\n", s.Name, s.Size, s.Weight, s.Signature)
@@ -19,12 +19,12 @@ func Text(w io.Writer, d *Document, dump bool) error {
 		fmt.Fprintf(b, "no engine runs this yet: %s\n", u)
 	}
 	for i := range d.Frames {
-		writeFrame(b, &d.Frames[i], dump)
+		writeFrame(b, &d.Frames[i])
 	}
 	return b.Flush()
 }
 
-func writeFrame(b *bufio.Writer, f *Frame, dump bool) {
+func writeFrame(b *bufio.Writer, f *Frame) {
 	fmt.Fprintf(b, "\nframe %d  stream %s  %d bytes with FCS\n", f.Index, f.Stream, f.Size)
 	for _, l := range f.Layers {
 		var parts []string
@@ -44,9 +44,6 @@ func writeFrame(b *bufio.Writer, f *Frame, dump bool) {
 		fmt.Fprintf(b, "  %-9s %s, run %d, stream %d, seq %d\n", "signature", s.Form, s.Run, s.Stream, s.Seq)
 	}
 	fmt.Fprintf(b, "  %-9s %d bytes\n", "payload", f.Payload)
-	if !dump {
-		return
-	}
 	raw, err := hex.DecodeString(f.Hex)
 	if err != nil {
 		return
