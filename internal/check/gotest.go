@@ -82,8 +82,9 @@ func (t *tally) event(e event, output map[key]*strings.Builder, ended map[key]bo
 	case "build-output":
 		fmt.Fprint(out, e.Output)
 	case "output":
-		if e.Test == "" {
-			closing(e.Output, out)
+		if e.Test == "" && isClosing(e.Output) {
+			fmt.Fprint(out, e.Output)
+			return
 		}
 		b := output[k]
 		if b == nil {
@@ -136,13 +137,9 @@ func name(k key) string {
 	return short + "." + k.test
 }
 
-// closing prints go test's own line about a package.
-func closing(line string, out io.Writer) {
-	for _, p := range []string{"ok  \t", "FAIL\t", "?   \t", "---"} {
-		if strings.HasPrefix(line, p) {
-			fmt.Fprint(out, line)
-		}
-	}
+// isClosing: go test's own line about a package.
+func isClosing(line string) bool {
+	return strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?   \t")
 }
 
 // reason is what a skipped test said: the line before "--- SKIP", without the file's name.

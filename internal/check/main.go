@@ -115,7 +115,7 @@ func packages(ctx context.Context) (free, rooted []string, err error) {
 		path, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch {
 		case path == "":
-		case wantsRoot(strings.Fields(imports)):
+		case wantsRoot(append(strings.Fields(imports), path)):
 			rooted = append(rooted, path)
 		default:
 			free = append(free, path)
