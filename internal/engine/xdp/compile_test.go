@@ -86,10 +86,28 @@ func sameBytes(t fataler, p *program.Program, bind program.Binding, frames int) 
 	if got := step(t, u, bodies.same, bodies.prefix); got != nil {
 		t.Fatalf("a frame beyond the limit of %d", frames)
 	}
+	from := u.place()
+	for i := range img.Streams { // one more of each, with the last flag
+		has := want.FillLast(&buf[0], i, last)
+		if u.force(i, from) != has {
+			t.Fatalf("stream %d of queue %d: the queue has it: %v", i, bind.Queue, has)
+		}
+		if !has || img.Streams[i].HasTime && bind.TimeKind != packet.TimeNone {
+			continue // the time differs
+		}
+		u.state.set(offLimit, u.state.load(offSent)+1)
+		if got := step(t, u, bodies.same, bodies.prefix); !bytes.Equal(got, buf[0].Buf[:buf[0].Len]) {
+			t.Fatalf("last frame of stream %d, queue %d of %d\ngot  %x\nwant %x", i, bind.Queue, bind.Queues, got, buf[0].Buf[:buf[0].Len])
+		}
+		sum += uint64(buf[0].Len) + 4
+	}
 	if got := u.bytes(); got != sum {
 		t.Fatalf("%d bytes counted, %d sent", got, sum)
 	}
 	for i := range img.Streams {
+		if s := &img.Streams[i]; s.HasTime && bind.TimeKind != packet.TimeNone {
+			continue
+		}
 		if u.seq(i) != want.Seq(i) {
 			t.Fatalf("stream %d: next number %d, want %d", i, u.seq(i), want.Seq(i))
 		}

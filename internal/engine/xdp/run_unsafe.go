@@ -13,8 +13,7 @@ const unixMmapable = unix.BPF_F_MMAPABLE
 
 // stateMemory is the mapped array entry of one program.
 type stateMemory struct {
-	mem    []byte
-	header *header
+	mem []byte
 }
 
 func mapState(fd, size int) (*stateMemory, error) {
@@ -23,7 +22,7 @@ func mapState(fd, size int) (*stateMemory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map the state of the transmit program: %w", err)
 	}
-	return &stateMemory{mem: mem, header: (*header)(unsafe.Pointer(&mem[0]))}, nil
+	return &stateMemory{mem: mem}, nil
 }
 
 func (m *stateMemory) unmap() error { return os.NewSyscallError("munmap", unix.Munmap(m.mem)) }
@@ -59,6 +58,10 @@ func newProgRun(progFD int, template []byte, ifindex, batch int) *progRun {
 		flags: unix.BPF_F_TEST_XDP_LIVE_FRAMES, batch: uint32(batch),
 	}
 }
+
+// interrupt sends a thread of this process SIGURG, which ends a call early. SIGURG, because the Go runtime takes no notice of
+// one that it did not send itself.
+func interrupt(tid int) { _ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) }
 
 // call runs the program repeat times. It returns early with EINTR on a signal, which is no failure: how much was sent is
 // known to the program.

@@ -3,7 +3,6 @@ package xdp
 import (
 	"fmt"
 	"math/bits"
-	"time"
 
 	"github.com/wirespeed/wirespeed/internal/wire"
 )
@@ -50,25 +49,6 @@ func newPace(rate wire.FPS, queue, queues int) (*pace, error) {
 	}
 	p.half = p.whole / 2
 	return p, nil
-}
-
-// slotsWithin counts the frames of a port that are due within d from frame 0 on, frame 0 included.
-func slotsWithin(rate wire.FPS, d time.Duration) uint64 {
-	num, den := rate.Num, max(1, rate.Den)
-	hi, lo := bits.Mul64(num, uint64(d))
-	dhi, dlo := bits.Mul64(den, 1e9)
-	for dhi > 0 || hi >= dlo { // beyond what is countable, or a denominator beyond 64 bits: cut both alike
-		if dhi == 0 {
-			return 1 << 63
-		}
-		lo, hi = lo>>1|hi<<63, hi>>1
-		dlo, dhi = dlo>>1|dhi<<63, dhi>>1
-	}
-	n, rest := bits.Div64(hi, lo, dlo)
-	if rest > 0 {
-		n++
-	}
-	return n
 }
 
 // The frames/s of one queue up to which a paced run hands over 1, 4 and 16 frames at once. A call of the kernel's

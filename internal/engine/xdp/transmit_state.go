@@ -6,39 +6,26 @@ import (
 	"github.com/wirespeed/wirespeed/internal/program"
 )
 
-// header is the fixed part of what a transmit program and its worker share: one entry of a mapped array, so that neither
-// needs a call to read the other. Each queue has its own; the program writes it without atomics, user space reads it with
-// atomic loads and writes only while no call runs.
-type header struct {
-	Sent, Limit uint64 // frames given to the kernel; the program stops at Limit
-	Next, Frac  uint64 // when the next frame is due by the schedule: ns, and remainder in units of 1/pace.den ns
-	Left        uint64 // when the last frame left
-	BehindMax   uint64
-	Skipped     uint64
-	ShiftedNs   uint64
-	Stamp       uint64 // the shared stamp
-	Bytes       uint64 // without FCS, of streams with several lengths
-	Round, Pos  uint64 // place in the order of several streams
-}
-
-// Offsets in header.
+// What a transmit program and its worker share is one entry of a mapped array of 64-bit words, so that neither needs a call to
+// read the other. Each queue has its own; the program writes it without atomics, user space reads it with atomic loads and
+// writes only while no call runs. These words lie at its beginning, by their offset.
 const (
-	offSent = int16(8 * iota)
-	offLimit
-	offNext
-	offFrac
-	offLeft
-	offBehindMax
-	offSkipped
-	offShiftedNs
-	offStamp
-	offBytes
-	offRound
-	offPos
+	offSent      = int16(8 * iota) // frames given to the kernel
+	offLimit                       // the program stops when so many are
+	offNext                        // when the next frame is due by the schedule: ns,
+	offFrac                        // and units of 1/pace.den ns
+	offLeft                        // when the last frame left
+	offBehindMax                   // ns
+	offSkipped                     // slots
+	offShiftedNs                   //
+	offStamp                       // the shared stamp
+	offBytes                       // without FCS, of streams with several lengths
+	offRound                       // place in the order of several streams: rounds before,
+	offPos                         // and place in the round
 	headerSize
 )
 
-// layout says where the words behind the header lie.
+// layout says where the words behind those lie.
 type layout struct {
 	single bool          // one stream: its sequence number is FirstSeq + Sent
 	first  uint64        // FirstSeq
@@ -118,11 +105,15 @@ const never = math.MaxUint64
 // reset puts the state to the beginning of a run: limit frames, the first of them due at next + rest/den ns.
 func (u *unit) reset(limit, next, rest uint64) {
 	img, l := u.img, &u.layout
-	clear(u.state.mem)
-	h := u.state.header
-	h.Limit, h.Next, h.Frac = limit, next, rest
+	for off := int16(0); off < int16(l.size); off += 8 { // Counters may be reading
+		u.state.set(off, 0)
+	}
+	u.state.set(offLimit, limit)
+	u.state.set(offNext, next)
+	u.state.set(offFrac, rest)
 	order := uint64(len(img.Program.Order))
-	h.Pos, h.Round = uint64(img.Queue)%order, uint64(img.Queue)/order
+	u.state.set(offPos, uint64(img.Queue)%order)
+	u.state.set(offRound, uint64(img.Queue)/order)
 	for i := range img.Streams {
 		if !l.single {
 			u.state.set(l.seq[i], img.FirstSeq)
@@ -146,19 +137,26 @@ func (u *unit) seq(stream int) uint64 {
 	return u.state.load(u.layout.seq[stream])
 }
 
+// place is where a queue stands in the order of several streams.
+type place struct{ pos, round uint64 }
+
+func (u *unit) place() place { return place{u.state.load(offPos), u.state.load(offRound)} }
+
 // force makes the queue's next frame one of the given stream, with the last flag: its content is that of the stream's next
-// turn. It is false where the queue never sends that stream. Only while no call runs.
-func (u *unit) force(stream int) bool {
-	img, h := u.img, u.state.header
+// turn from a place on, as program.Image.FillLast does it. It is false where the queue never sends that stream. Only while
+// no call runs.
+func (u *unit) force(stream int, from place) bool {
+	img := u.img
 	u.state.set(u.layout.last[stream], u.seq(stream))
 	if u.layout.single {
 		return true
 	}
 	order, step := img.Program.Order, uint64(img.Queues)
-	pos, round := h.Pos, h.Round
+	pos, round := from.pos, from.round
 	for range order {
 		if int(order[pos]) == stream {
-			h.Pos, h.Round = pos, round
+			u.state.set(offPos, pos)
+			u.state.set(offRound, round)
 			return true
 		}
 		pos += step % uint64(len(order))
@@ -169,6 +167,12 @@ func (u *unit) force(stream int) bool {
 		}
 	}
 	return false
+}
+
+// lastSent reports whether the frame with the stream's last flag has been given to the kernel.
+func (u *unit) lastSent(stream int) bool {
+	last := u.state.load(u.layout.last[stream])
+	return last != never && u.seq(stream) > last
 }
 
 // bytes are all bytes that were given to the kernel, with FCS.
