@@ -13,10 +13,14 @@ type Target struct {
 	Netns   string // name of the network namespace; empty: our own
 	Options url.Values
 	Text    string // as it was written
+	Label   string // what people are shown instead of the address; empty: the address
 }
 
-// String is the address without engine and options.
+// String is the address without engine and options, or the label.
 func (t Target) String() string {
+	if t.Label != "" {
+		return t.Label
+	}
 	if t.Netns != "" {
 		return t.Device + "@" + t.Netns
 	}

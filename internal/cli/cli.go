@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/wirespeed/wirespeed/internal/trial"
+	"github.com/wirespeed/wirespeed/report"
+)
+
+// grammar is the whole command line.
+type grammar struct {
+	JSON  bool `name:"json" help:"Print one JSON document on standard output, also when the command fails."`
+	JSONL bool `name:"jsonl" help:"Print an interval record every second, and the document as the last line."`
+	Quiet bool `short:"q" help:"No progress and no messages on standard error."`
+
+	Demo    demoCmd    `cmd:"" help:"Fill a private veth pair and show what arrives: no NIC, no set-up. Example: wirespeed demo"`
+	Ports   PortsCmd   `cmd:"" help:"Ports, and for each engine whether it works there. Example: wirespeed ports"`
+	Show    ShowCmd    `cmd:"" help:"Decode what a stream would send; sends nothing. Example: wirespeed show --size imix --frames 3"`
+	Send    sendCmd    `cmd:"" help:"Send, and with --rx receive and analyse. Example: wirespeed send va@A --rx vb@B --count 1000000"`
+	Receive receiveCmd `cmd:"" help:"Count and analyse what arrives until Ctrl-C. Example: wirespeed receive vb@B"`
+	Rate    rateCmd    `cmd:"" help:"Wire arithmetic. Example: wirespeed rate --size 64 --link 1G"`
+	Lab     LabCmd     `cmd:"" help:"Test topologies of network namespaces. Example: wirespeed lab up pair --name x"`
+	Restore RestoreCmd `cmd:"" help:"Undo what a crash left behind on this host. Example: wirespeed restore"`
+	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of a stream file or of a result. Example: wirespeed schema stream"`
+	Version versionCmd `cmd:"" help:"Print the version. Example: wirespeed version"`
+}
+
+// env is what a verb gets of the world.
+type env struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	args           []string
+	out            output
+}
+
+// command is a verb. An error is printed by Run, with its exit status.
+type command interface {
+	run(e *env) (exit int, err error)
+}
+
+// Run runs one command line, without the program's name, and returns the exit status of DESIGN 5.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (exit int) {
+	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args}
+	e.out.asked(args)
+	defer func() {
+		if r := recover(); r != nil {
+			exit = e.fail(fmt.Errorf("panic: %v", r))
+		}
+	}()
+	var g grammar
+	kctx, done, err := parse(&g, args, stdout, stderr)
+	if done {
+		return trial.ExitOK
+	}
+	if err != nil {
+		return e.fail(trial.Usage("wirespeed --help, or wirespeed VERB --help", "%s", err))
+	}
+	e.out = output{json: g.JSON, jsonl: g.JSONL, quiet: g.Quiet}
+	if g.JSON && g.JSONL {
+		return e.fail(trial.Usage("give one", "--json together with --jsonl"))
+	}
+	cmd, ok := kctx.Selected().Target.Addr().Interface().(command)
+	if !ok {
+		return e.fail(fmt.Errorf("verb %q has nothing to run", kctx.Command()))
+	}
+	exit, err = cmd.run(e)
+	if err != nil {
+		return e.fail(err)
+	}
+	return exit
+}
+
+// Parse checks a command line without running it.
+func Parse(args []string) error {
+	var g grammar
+	var sink bytes.Buffer
+	_, _, err := parse(&g, args, &sink, &sink)
+	return err
+}
+
+// parse reads the command line. done: help was asked for and printed.
+func parse(g *grammar, args []string, stdout, stderr io.Writer) (ctx *kong.Context, done bool, err error) {
+	k, err := kong.New(g,
+		kong.Name("wirespeed"),
+		kong.Description("A packet generator, an analyser and a laboratory of the transmit path. Sizes are bytes with the FCS."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { done = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err = k.Parse(args)
+	if done {
+		return nil, true, nil
+	}
+	return ctx, false, err
+}
+
+// output says where results go.
+type output struct{ json, jsonl, quiet bool }
+
+// asked looks for the output flags before the command line is parsed: errors in it are printed in that form too.
+func (o *output) asked(args []string) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	o.json = slices.Contains(args, "--json")
+	o.jsonl = slices.Contains(args, "--jsonl")
+}
+
+func (o output) machine() bool { return o.json || o.jsonl }
+
+// fail prints an error and returns its exit status.
+func (e *env) fail(err error) int {
+	r := trial.ErrorOf(err)
+	if e.out.machine() {
+		doc := struct {
+			Error *report.Error `json:"error"`
+		}{r}
+		_ = json.NewEncoder(e.stdout).Encode(doc)
+		return r.Code
+	}
+	fmt.Fprintf(e.stderr, "wirespeed: %s\n", r.Message)
+	if r.Mend != "" {
+		fmt.Fprintf(e.stderr, "  mend: %s\n", r.Mend)
+	}
+	return r.Code
+}
+
+// message is a line for a person.
+func (e *env) message(s string) {
+	if !e.out.quiet {
+		fmt.Fprintf(e.stderr, "wirespeed: %s\n", s)
+	}
+}
+
+// terminal reports whether w is one.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
