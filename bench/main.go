@@ -55,10 +55,13 @@ func run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	s.dir = dir
-	if s.reference != "" {
+	for _, path := range []*string{&s.reference, &s.wirespeed} {
+		if *path == "" {
+			continue
+		}
 		// The page names what was measured, not where it lay.
-		s.command = strings.ReplaceAll(s.command, s.reference, filepath.Base(s.reference))
-		if s.reference, err = exec.LookPath(s.reference); err != nil {
+		s.command = strings.ReplaceAll(s.command, *path, filepath.Base(*path))
+		if *path, err = exec.LookPath(*path); err != nil {
 			return err
 		}
 	}
