@@ -53,6 +53,14 @@ func (im *Image) Fill(frames []Frame, stamp uint64) int {
 
 // fill is Fill for up to a chunk of frames.
 func (c *cursor) fill(frames []Frame, stamp uint64) int {
+	if len(c.order) == 1 {
+		// One stream, the usual case: its index is the port's.
+		l := &c.lanes[0]
+		done := l.takeAll(frames, c.round, c.rounds)
+		c.round += uint64(done) * c.rounds
+		l.write(frames, stamp, 0)
+		return done
+	}
 	touched, done := 0, 0
 	place, round, size := c.place, c.round, uint64(len(c.order))
 	for i := range frames {

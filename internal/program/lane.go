@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
-	"github.com/wirespeed/wirespeed/stream"
 )
 
 // chunk is the number of frames that Fill works on at a time: enough to spread the cost of each step, few enough to stay in
@@ -40,21 +39,6 @@ type lane struct {
 	varies [chunk]uint64
 }
 
-// A step is a Modifier that keeps k mod Count, so that no frame needs a division.
-type step struct {
-	op               stream.Op
-	whole            bool
-	width            int
-	shift            uint
-	off              int
-	k                uint64 // that at belongs to
-	at, count        uint64 // of Inc, Dec and List: k mod count
-	start, by        uint64 // by is negative for Dec
-	seed, rangeWidth uint64
-	list             []uint64
-	sums             uint
-}
-
 // A laneSum is a Sum and what it comes to in the frames of this chunk.
 type laneSum struct {
 	off        int
@@ -71,16 +55,7 @@ func newLane(s *ImageStream, b *Binding, index int) lane {
 		l.last, l.ends = b.LastSeq[index], true
 	}
 	for i := range s.Mods {
-		m := &s.Mods[i]
-		st := step{op: m.Op, width: m.Width, whole: m.Whole, shift: m.Shift, off: m.Off, count: m.Count,
-			start: m.Start, by: m.Step, seed: m.Seed, rangeWidth: m.Range, list: m.List, sums: m.Sums}
-		switch m.Op {
-		case stream.Dec:
-			st.by = -m.Step
-		case stream.List:
-			st.count = uint64(len(m.List))
-		}
-		l.mods = append(l.mods, st)
+		l.mods = append(l.mods, newStep(&s.Mods[i]))
 	}
 	for i, sum := range s.Sums {
 		l.sums = append(l.sums, laneSum{off: sum.Off, base: s.Base[i], signature: sum.Signature, zeroIsNone: sum.ZeroIsNone})
@@ -105,6 +80,32 @@ func (l *lane) take(f *Frame, index int, k uint64) bool {
 	l.k, l.cycleAt = k, at
 	l.n++
 	return true
+}
+
+// takeAll takes the frames k, k+by, ... and returns how many have room.
+func (l *lane) takeAll(frames []Frame, k, by uint64) int {
+	if len(l.lens) > 1 {
+		for i := range frames {
+			if !l.take(&frames[i], i, k+uint64(i)*by) {
+				return i
+			}
+			frames[i].Stream = 0
+		}
+		return len(frames)
+	}
+	n := l.lens[0]
+	for i := range frames {
+		f := &frames[i]
+		if n > len(f.Buf) {
+			frames = frames[:i]
+			break
+		}
+		f.Len, f.Stream = n, 0
+		l.frame[i&(chunk-1)], l.ks[i&(chunk-1)], l.js[i&(chunk-1)] = uint8(i), k, 0
+		k += by
+	}
+	l.n = len(frames)
+	return len(frames)
 }
 
 // length is the length index of frame k and its place in the cycle.

@@ -6,17 +6,45 @@ import (
 	"github.com/wirespeed/wirespeed/stream"
 )
 
+// A step is a Modifier that keeps k mod Count, so that no frame needs a division.
+type step struct {
+	op               stream.Op
+	whole            bool
+	width            int
+	shift            uint
+	off              int
+	k                uint64 // that at belongs to
+	at, count        uint64 // of Inc, Dec and List: k mod count
+	start, by        uint64 // by is negative for Dec
+	seed, rangeWidth uint64
+	list             []uint64 // shifted
+	sums             uint
+}
+
+func newStep(m *Modifier) step {
+	st := step{op: m.Op, width: m.Width, whole: m.Whole, shift: m.Shift, off: m.Off, count: m.Count,
+		start: m.Start, by: m.Step, seed: m.Seed, rangeWidth: m.Range, sums: m.Sums}
+	switch m.Op {
+	case stream.Dec:
+		st.by = -m.Step
+	case stream.List:
+		// The number from 0 on that Inc makes is the place in the list.
+		st.start, st.by, st.count, st.shift = 0, 1, uint64(len(m.List)), 0
+		for _, v := range m.List {
+			st.list = append(st.list, v<<m.Shift)
+		}
+	}
+	return st
+}
+
 // values computes the modifier for the frames ks, ascending, shifted to its place in the container.
 func (m *step) values(v, ks []uint64) {
 	ks = ks[:len(v)]
 	if m.op == stream.Rand {
-		for i, k := range ks {
-			v[i] = (m.start + Pick(SplitMix64(m.seed, k), m.rangeWidth)) << m.shift
-		}
+		m.random(v, ks)
 		return
 	}
-	// First k mod count, then the value.
-	at, last, count := m.at, m.k, m.count
+	at, last, count, start, step, shift := m.at, m.k, m.count, m.start, m.by, m.shift&63
 	for i, k := range ks {
 		by := k - last
 		next := at + by
@@ -24,17 +52,28 @@ func (m *step) values(v, ks []uint64) {
 			next = wrap(at, by, count)
 		}
 		at, last = next, k
-		v[i] = at
+		v[i] = (start + step*at) << shift
 	}
 	m.at, m.k = at, last
 	if m.op == stream.List {
 		for i, n := range v {
-			v[i] = m.list[n] << m.shift
+			v[i] = m.list[n]
+		}
+	}
+}
+
+// random is values of Rand.
+func (m *step) random(v, ks []uint64) {
+	seed, start, n, shift := m.seed, m.start, m.rangeWidth, m.shift&63
+	if n-1 >= 1<<32 {
+		for i, k := range ks {
+			v[i] = (start + Pick(SplitMix64(seed, k), n)) << shift
 		}
 		return
 	}
-	for i, n := range v {
-		v[i] = (m.start + m.by*n) << m.shift
+	// Pick without its question.
+	for i, k := range ks {
+		v[i] = (start + SplitMix64(seed, k)>>32*n>>32) << shift
 	}
 }
 
