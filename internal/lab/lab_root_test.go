@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,7 +28,12 @@ const roleEnv = "LAB_TEST_ROLE"
 func TestMain(m *testing.M) {
 	role, dir, _ := strings.Cut(os.Getenv(roleEnv), " ")
 	if role == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		if left, _ := filepath.Glob(fmt.Sprintf("%s/t-host-%d-*", host.NetnsDir, os.Getpid())); len(left) > 0 {
+			fmt.Println("namespaces are left:", left)
+			code = 1
+		}
+		os.Exit(code)
 	}
 	j, err := tune.Open(dir)
 	if err != nil {

@@ -3,6 +3,7 @@
 package labtest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -27,7 +28,7 @@ type Pair struct {
 func TestPair(t testing.TB, prefix string, queues int) *Pair {
 	t.Helper()
 	need.Root(t)
-	base := fmt.Sprintf("%s-%d-%s-", prefix, os.Getpid(), strconv.FormatInt(time.Now().UnixNano(), 36))
+	base := unique(prefix)
 	p := &Pair{A: base + "A", B: base + "B", DevA: "va", DevB: "vb"}
 	p.NSA, p.NSB = TestNetns(t, p.A), TestNetns(t, p.B)
 	p.PortA, p.PortB = p.DevA+"@"+p.A, p.DevB+"@"+p.B
@@ -35,6 +36,49 @@ func TestPair(t testing.TB, prefix string, queues int) *Pair {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// A Chain is three namespaces in a row: a port va in A, its peer da in D, db in D, and its peer vb in B. Nothing forwards
+// between da and db until the test makes it.
+type Chain struct {
+	A, D, B       string // names of the namespaces
+	NSA, NSD, NSB *host.NS
+	PortA, PortB  string          // va@A, vb@B
+	Left, Right   lab.ForwardPort // da and db
+}
+
+// TestChain needs root. The namespaces are called prefix-pid-time-A, -D and -B.
+func TestChain(t testing.TB, prefix string, queues int) *Chain {
+	t.Helper()
+	need.Root(t)
+	base := unique(prefix)
+	c := &Chain{A: base + "A", D: base + "D", B: base + "B"}
+	c.NSA, c.NSD, c.NSB = TestNetns(t, c.A), TestNetns(t, c.D), TestNetns(t, c.B)
+	c.PortA, c.PortB = "va@"+c.A, "vb@"+c.B
+	c.Left, c.Right = lab.ForwardPort{NS: c.NSD, Device: "da"}, lab.ForwardPort{NS: c.NSD, Device: "db"}
+	if err := errors.Join(lab.Wire(c.NSA, c.NSD, "va", "da", queues), lab.Wire(c.NSD, c.NSB, "db", "vb", queues)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Forward starts a forwarder from da to db, and ends it with the test.
+func (c *Chain) Forward(t testing.TB, p lab.Path) *lab.Forwarder {
+	t.Helper()
+	f, err := lab.StartForwarder(c.Left, c.Right, &p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func unique(prefix string) string {
+	return fmt.Sprintf("%s-%d-%s-", prefix, os.Getpid(), strconv.FormatInt(time.Now().UnixNano(), 36))
 }
 
 // TestNetns makes a named namespace for the length of the test.
