@@ -28,13 +28,11 @@ func Sum(acc uint64, b []byte) uint64 {
 	return acc + c
 }
 
-// Fold brings a sum to 16 bits. The checksum is its complement.
+// Fold brings a sum to 16 bits. The checksum is its complement. The upper half of a number and its halves swapped, added,
+// is the sum of the halves with the carry brought round.
 func Fold(acc uint64) uint16 {
-	acc = acc>>32 + acc&0xffffffff
-	acc = acc>>32 + acc&0xffffffff
-	acc = acc>>16 + acc&0xffff
-	acc = acc>>16 + acc&0xffff
-	return uint16(acc)
+	v := uint32((acc + bits.RotateLeft64(acc, 32)) >> 32)
+	return uint16((v + bits.RotateLeft32(v, 16)) >> 16)
 }
 
 // PseudoSum is the sum of the pseudo header: the addresses (8 bytes for IPv4, RFC 9293 3.1; 32 for IPv6, RFC 8200 8.1),

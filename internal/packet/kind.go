@@ -91,9 +91,6 @@ func (k *Kind) Wireshark(f *Field) string {
 	return k.Name + "." + f.Name
 }
 
-// Overlaps reports whether two fields of one kind share bits.
-func (f *Field) Overlaps(o *Field) bool { return f.Bit < o.Bit+o.Bits && o.Bit < f.Bit+f.Bits }
-
 // Max is the largest number of the field.
 func (f *Field) Max() Num { return MaxNum(f.Bits) }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"math/bits"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -158,11 +157,4 @@ func FormatNum(f *Field, n Num) string {
 		return v.Or(v, new(big.Int).SetUint64(n.Lo)).String()
 	}
 	return strconv.FormatUint(n.Lo*f.Type.unit(), 10)
-}
-
-// Add is n+o; over reports a carry out of 128 bits.
-func (n Num) Add(o Num) (sum Num, over bool) {
-	lo, c := bits.Add64(n.Lo, o.Lo, 0)
-	hi, c := bits.Add64(n.Hi, o.Hi, c)
-	return Num{hi, lo}, c != 0
 }

@@ -110,7 +110,7 @@ func (s *sent) fields() map[string][]uint64 {
 			for _, v := range l.Fields {
 				if v.Field == f {
 					n = valueAt(v.Value, s.k)
-				} else if v.Field.Overlaps(f) {
+				} else if v.Field.Bit < f.Bit+f.Bits && f.Bit < v.Field.Bit+v.Field.Bits {
 					overlapped = true
 				}
 			}
