@@ -122,3 +122,6 @@ func (im *Image) Skip(n uint64) {
 	c.round += n*c.rounds + place/uint64(len(c.order))
 	c.place = place % uint64(len(c.order))
 }
+
+// Seq is the sequence number of the stream's next frame on this queue.
+func (im *Image) Seq(stream int) uint64 { return im.cursor.lanes[stream].seq }
