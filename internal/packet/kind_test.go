@@ -132,3 +132,24 @@ func TestParseNum(t *testing.T) {
 		}
 	}
 }
+
+// What is read fits the field and reads the same after it is written.
+func FuzzParseNum(f *testing.F) {
+	for _, s := range []string{"02:00:00:00:00:01", "198.18.0.1", "2001:2::1", "0x12", "syn|ack", "20"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, k := range packet.Kinds() {
+			for i := range k.Fields {
+				f := &k.Fields[i]
+				n, err := packet.ParseNum(f, s)
+				if err != nil {
+					continue
+				}
+				if again, err := packet.ParseNum(f, packet.FormatNum(f, n)); err != nil || again != n || f.Max().Less(n) {
+					t.Fatalf("%s: %q is %v, written %q", k.Wireshark(f), s, n, packet.FormatNum(f, n))
+				}
+			}
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/stream"
+	"pgregory.net/rapid"
 )
 
 // The 64-byte default frame, byte by byte. The checksums are from another program.
@@ -91,6 +92,39 @@ func TestOrderIsEven(t *testing.T) {
 	if _, err := program.Compile(&stream.Set{Streams: weighted(65536, 65535, 65533, 65531, 65521)}); err == nil {
 		t.Error("a round of 327657 frames was taken")
 	}
+}
+
+// Each stream has its weight in a round, and at every place of it as many frames as its share, give or take one for each
+// other stream.
+func TestOrderKeepsTheWeights(t *testing.T) {
+	layers := udp4(t)
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 5).Draw(t, "weights")
+		set, total := &stream.Set{}, 0
+		for _, w := range weights {
+			s := of("a", layers, 64)
+			s.Weight = w
+			set.Streams, total = append(set.Streams, s), total+w
+		}
+		p, err := program.Compile(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := make([]int, len(weights))
+		for n, s := range p.Order {
+			counts[s]++
+			for i, w := range weights {
+				if off := counts[i]*total - (n+1)*w; off > total*len(weights) || -off > total*len(weights) {
+					t.Fatalf("stream %d has %d of the first %d", i, counts[i], n+1)
+				}
+			}
+		}
+		for i, w := range weights {
+			if counts[i]*total != w*len(p.Order) {
+				t.Fatalf("%v became %v", weights, counts)
+			}
+		}
+	})
 }
 
 func TestSplitMix64(t *testing.T) {

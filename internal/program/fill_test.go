@@ -220,6 +220,35 @@ func TestFillKeepsAFrameThatDoesNotFit(t *testing.T) {
 	}
 }
 
+// A short buffer in the middle of several streams' frames ends Fill there, and no turn is lost.
+func TestFillStopsBetweenStreams(t *testing.T) {
+	im := compile(t, of("a", udp4(t), 64), of("b", udp4(t), 128)).Bind(program.Binding{Queues: 1})
+	frames := []program.Frame{{Buf: make([]byte, 64)}, {Buf: make([]byte, 128)}, {Buf: make([]byte, 64)}, {Buf: make([]byte, 64)}, {Buf: make([]byte, 128)}}
+	if n := im.Fill(frames, 0); n != 3 || frames[2].Stream != 0 || seqOf(t, frames[2]) != 1 {
+		t.Fatalf("%d frames filled", n)
+	}
+	if f := next(t, im, 0); f.Stream != 1 || seqOf(t, f) != 1 {
+		t.Fatalf("stream %d, sequence %d", f.Stream, seqOf(t, f))
+	}
+}
+
+// A program may be shared: neither Bind nor Fill writes into it.
+func TestProgramStaysAsItIs(t *testing.T) {
+	p, other := busy(t), busy(t)
+	im := p.Bind(program.Binding{Run: 9, IDBase: 7, Queues: 1, TimeKind: packet.TimeFrame})
+	frames := make([]program.Frame, 40)
+	for i := range frames {
+		frames[i].Buf = make([]byte, 128)
+	}
+	im.Fill(frames, 1)
+	if diff := cmp.Diff(other.Streams[0].Heads, p.Streams[0].Heads); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(other.Streams[0].Sums, p.Streams[0].Sums); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFillAllocatesNothing(t *testing.T) {
 	im := busy(t).Bind(program.Binding{Queues: 1, TimeKind: packet.TimeShared})
 	frames := make([]program.Frame, 16)
