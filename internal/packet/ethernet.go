@@ -22,21 +22,12 @@ func etherValues() map[string]uint64 {
 	return map[string]uint64{"ip": EtherIPv4, "arp": 0x0806, "ipv6": EtherIPv6, "test": EtherTest}
 }
 
-// etherTypeOf is the EtherType that announces a kind.
+// etherTypeOf is the EtherType that announces a kind; nil is the payload.
 func etherTypeOf(next *Kind) uint16 {
-	if next == nil {
+	if next == nil || next.EtherType == 0 {
 		return EtherTest
 	}
-	switch next.Name {
-	case "ip":
-		return EtherIPv4
-	case "ipv6":
-		return EtherIPv6
-	case "vlan":
-		return TPIDCustomer
-	default:
-		return EtherTest
-	}
+	return next.EtherType
 }
 
 func ethernet() *Kind {

@@ -16,26 +16,19 @@ func protoValues() map[string]uint64 {
 	return map[string]uint64{"icmp": 1, "tcp": ProtoTCP, "udp": ProtoUDP, "icmpv6": 58, "test": ProtoTest}
 }
 
-// protoOf is the protocol number that announces a kind.
-func protoOf(next *Kind) byte {
-	if next == nil {
+// protoOf is the protocol number that announces a kind; nil is the payload.
+func protoOf(next *Kind) uint8 {
+	if next == nil || next.Proto == 0 {
 		return ProtoTest
 	}
-	switch next.Name {
-	case "udp":
-		return ProtoUDP
-	case "tcp":
-		return ProtoTCP
-	default:
-		return ProtoTest
-	}
+	return next.Proto
 }
 
 // ip is IPv4 without options (RFC 791).
 func ip() *Kind {
 	return &Kind{
 		Name: "ip", Len: 20,
-		Follows: []string{"eth", "vlan"},
+		Follows: []string{"eth", "vlan"}, EtherType: EtherIPv4,
 		Fields: []Field{
 			{Name: "version", Bit: 0, Bits: 4, Default: Num{Lo: 4}, Doc: "version, 4"},
 			{Name: "hdr_len", Bit: 4, Bits: 4, Type: Words, Default: Num{Lo: 5}, Doc: "header length in bytes, a multiple of 4"},

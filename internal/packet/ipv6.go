@@ -6,7 +6,7 @@ import "encoding/binary"
 func ipv6() *Kind {
 	return &Kind{
 		Name: "ipv6", Len: 40,
-		Follows: []string{"eth", "vlan"},
+		Follows: []string{"eth", "vlan"}, EtherType: EtherIPv6,
 		Fields: []Field{
 			{Name: "version", Bit: 0, Bits: 4, Default: Num{Lo: 6}, Doc: "version, 6"},
 			{Name: "tclass", Bit: 4, Bits: 8, Doc: "traffic class: DSCP and ECN"},

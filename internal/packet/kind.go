@@ -10,6 +10,9 @@ type Kind struct {
 	Fields []Field // in the order of the header
 	// Follows lists the kinds below which this one may stand; empty: it may only be the outermost.
 	Follows []string
+	// EtherType and Proto are how an Ethernet or IP header announces this kind; 0: it cannot.
+	EtherType uint16
+	Proto     uint8
 	// Finish writes what the header says about its neighbours: next protocol and lengths. h is this header, next the header
 	// above it (nil: the payload), after the number of bytes behind this header. What the user gave is written afterwards
 	// and so wins. Nil where there is nothing to write.
@@ -58,7 +61,8 @@ const (
 // Num is an unsigned number of up to 128 bits.
 type Num struct{ Hi, Lo uint64 }
 
-// Kinds lists every kind of header, in the order of the layers.
+// Kinds lists every kind of header, in the order of the layers. Each call makes new values: compare kinds and fields by
+// name, and keep those of one call where pointers matter.
 func Kinds() []*Kind {
 	return []*Kind{ethernet(), vlan(), ip(), ipv6(), udp(), tcp()}
 }

@@ -4,7 +4,7 @@ package packet
 func tcp() *Kind {
 	return &Kind{
 		Name: "tcp", Len: 20,
-		Follows: []string{"ip", "ipv6"},
+		Follows: []string{"ip", "ipv6"}, Proto: ProtoTCP,
 		Fields: []Field{
 			{Name: "srcport", Bit: 0, Bits: 16, Default: Num{Lo: 9}, Doc: "source port"},
 			{Name: "dstport", Bit: 16, Bits: 16, Default: Num{Lo: 9}, Doc: "destination port (9 is discard)"},

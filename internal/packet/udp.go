@@ -6,7 +6,7 @@ import "encoding/binary"
 func udp() *Kind {
 	return &Kind{
 		Name: "udp", Len: 8,
-		Follows: []string{"ip", "ipv6"},
+		Follows: []string{"ip", "ipv6"}, Proto: ProtoUDP,
 		Fields: []Field{
 			{Name: "srcport", Bit: 0, Bits: 16, Default: Num{Lo: 9}, Doc: "source port"},
 			{Name: "dstport", Bit: 16, Bits: 16, Default: Num{Lo: 9}, Doc: "destination port (9 is discard)"},

@@ -8,7 +8,7 @@ import "encoding/binary"
 func vlan() *Kind {
 	return &Kind{
 		Name: "vlan", Len: 4,
-		Follows: []string{"eth", "vlan"},
+		Follows: []string{"eth", "vlan"}, EtherType: TPIDCustomer,
 		Fields: []Field{
 			{Name: "tpid", Bit: -16, Bits: 16, Auto: true,
 				Values: map[string]uint64{"0x8100": TPIDCustomer, "0x88a8": TPIDService, "0x9100": TPIDOld},

@@ -74,7 +74,8 @@ func (c *compiler) covers(layer int, sum *packet.Checksum) (body, addrs cover) {
 	}
 	for i := layer - 1; i >= 0; i-- {
 		k := c.in.Layers[i].Kind
-		if src, dst := k.Field("src"), k.Field("dst"); (k.Name == "ip" || k.Name == "ipv6") && src != nil && dst != nil {
+		src, dst := k.Field("src"), k.Field("dst")
+		if src != nil && dst != nil && (src.Type == packet.IPv4 || src.Type == packet.IPv6) {
 			return body, cover{c.at[i] + src.Bit/8, c.at[i] + (dst.Bit+dst.Bits)/8}
 		}
 	}
