@@ -40,7 +40,7 @@ func (c *labUpCmd) run(e *env) (int, error) {
 	case errors.Is(err, lab.ErrInput):
 		return 0, trial.UsageOf(err)
 	case errors.Is(err, os.ErrPermission):
-		return 0, trial.Environment("run it with sudo", "making network namespaces is not permitted (%v)", err)
+		return 0, trial.Environment("run it with sudo", "user %d may not make named network namespaces", os.Getuid())
 	case err != nil:
 		return 0, trial.EnvironmentOf(err)
 	}

@@ -39,18 +39,22 @@ func OpenNS(name string) (*NS, error) {
 	case strings.Contains(name, "/"):
 		path = name
 	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	// Looked at before it is opened: opening anything else, such as a pipe, can wait or have effects. A file in NetnsDir that
+	// nothing is mounted on is what a half-made `ip netns add` leaves.
+	var st unix.Statfs_t
+	err := unix.Statfs(path, &st)
+	if err == nil && st.Type != unix.NSFS_MAGIC {
+		return nil, fmt.Errorf("%q is no network namespace: %s is another kind of file; where it is an empty one, `ip netns delete` removes it", name, path)
+	}
+	fd := -1
+	if err == nil {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
 	if errors.Is(err, fs.ErrNotExist) && name != "" {
 		return nil, fmt.Errorf("no network namespace %q; `ip netns list` shows those there are: %w", name, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("network namespace %q: %w", name, needRoot(err))
-	}
-	// A file in NetnsDir that nothing is mounted on is what a half-made `ip netns add` leaves.
-	var st unix.Statfs_t
-	if err := unix.Fstatfs(fd, &st); err == nil && st.Type != unix.NSFS_MAGIC {
-		_ = unix.Close(fd)
-		return nil, fmt.Errorf("%q is no network namespace: its file is empty; remove it with `ip netns delete`", name)
 	}
 	return &NS{Name: name, fd: fd}, nil
 }

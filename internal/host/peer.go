@@ -25,14 +25,14 @@ func FindPeer(ctx context.Context, ns *NS, l Link) (*Peer, error) {
 		return nil, fmt.Errorf("%s: %w", l.Name, ErrNoPeer)
 	}
 	if l.lowerNSID < 0 {
-		return peerIn(fmt.Sprintf("/proc/self/fd/%d", ns.fd), ns.Name, l)
+		return peerIn(fmt.Sprint(ownFds, ns.fd), ns.Name, l)
 	}
 	c, err := ns.connect()
 	if err != nil {
 		return nil, err
 	}
 	seen := map[uint64]bool{} // namespaces already asked for, by inode
-	for _, pattern := range []string{ownNetns, NetnsDir + "/*", "/proc/self/fd/*", "/proc/[0-9]*/ns/net"} {
+	for _, pattern := range []string{ownNetns, NetnsDir + "/*", ownFds + "*", "/proc/[0-9]*/ns/net"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			if err := contextDone(ctx, "find the peer of "+l.Name); err != nil {
@@ -51,9 +51,11 @@ func FindPeer(ctx context.Context, ns *NS, l Link) (*Peer, error) {
 	return nil, fmt.Errorf("%s: %w", l.Name, ErrPeerUnknown)
 }
 
+const ownFds = "/proc/self/fd/"
+
 // hasID says whether the namespace at path has the given id as seen from the namespace of c.
 func (c *conn) hasID(path string, id int, seen map[uint64]bool) bool {
-	if strings.HasPrefix(path, "/proc/self/fd/") { // opening a pipe or a device can have effects
+	if strings.HasPrefix(path, ownFds) { // opening a pipe or a device can have effects
 		if to, err := os.Readlink(path); err != nil || !strings.HasPrefix(to, "net:[") && !strings.HasPrefix(to, NetnsDir) {
 			return false
 		}
@@ -111,6 +113,9 @@ func peerIn(path, name string, l Link) (*Peer, error) {
 func nameOf(path string) string {
 	if path == ownNetns {
 		return ""
+	}
+	if fd, ok := strings.CutPrefix(path, ownFds); ok {
+		return fmt.Sprintf("/proc/%d/fd/%s", os.Getpid(), fd) // the same in every process
 	}
 	return strings.TrimPrefix(path, NetnsDir+"/")
 }

@@ -35,6 +35,7 @@ func (e *UsernsError) Unwrap() error { return e.Err }
 // forbids it. When ctx is done the copy is interrupted once, and killed 15 s later.
 func Reexec(ctx context.Context, args []string, stdio Stdio) (exit int, err error) {
 	cmd := interruptible(ctx, append([]string{"/proc/self/exe"}, args...), stdio)
+	cmd.Args[0] = "wirespeed" // for ps(1)
 	cmd.Env = append(os.Environ(), insideEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid:    true, // Ctrl-C at the terminal reaches the copy once: from us

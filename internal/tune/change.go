@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
@@ -49,8 +50,7 @@ func (d Device) look() (ns *host.NS, l host.Link, err error) {
 		return nil, l, err
 	}
 	if l, err = ns.Link(d.Device); err != nil {
-		_ = ns.Close()
-		return nil, l, err
+		return nil, l, errors.Join(err, ns.Close())
 	}
 	return ns, l, nil
 }
@@ -69,7 +69,8 @@ func (d Device) identify() (Device, host.Link, error) {
 // same runs f in the device's namespace where the device is still the one that was changed.
 func (d Device) same(f func(ns *host.NS, l host.Link) error) error {
 	ns, l, err := d.look()
-	if errors.Is(err, fs.ErrNotExist) {
+	// A namespace addressed by a path ends with that process, whose number and descriptor may be another's by now.
+	if errors.Is(err, fs.ErrNotExist) || err != nil && ns == nil && strings.Contains(d.Netns, "/") {
 		return nil
 	}
 	if err != nil {

@@ -206,3 +206,36 @@ func TestUndoLeavesStrangersAlone(t *testing.T) {
 		t.Errorf("undo at a device that is gone: %v", err)
 	}
 }
+
+// A namespace that was addressed by a descriptor of a process is gone with it, whatever has the number now.
+func TestUndoOfANamespaceThatWasADescriptor(t *testing.T) {
+	p := labtest.TestPair(t, "t-host", 1)
+	j := journal(t)
+	vb := tune.Device{Netns: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.NSB.Fd()), Device: "vb"}
+	undo, err := j.Do(tune.GRO{Device: vb, On: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := undo(); err != nil || link(t, p.NSB, "vb").GRO {
+		t.Errorf("GRO is left on, %v", err)
+	}
+	ns, err := host.OpenNS(p.B)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vb.Netns = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.Fd())
+	if undo, err = j.Do(tune.GRO{Device: vb, On: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ns.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(os.DevNull) // takes the number over
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := undo(); err != nil {
+		t.Error(err)
+	}
+}
