@@ -27,6 +27,7 @@ const (
 	iflaPropList      = 52
 	iflaAltIfname     = 53
 	iflaParentDevName = 56
+	iflaXDPDrvProgID  = 5
 )
 
 func decodeLink(m []byte) (rawLink, error) {
@@ -96,7 +97,7 @@ func (r *rawLink) decodeNested(typ uint16, v []byte) {
 				if len(v) > 0 {
 					r.XDPMode = xdpMode(v[0])
 				}
-			case nl.IFLA_XDP_PROG_ID:
+			case nl.IFLA_XDP_PROG_ID, iflaXDPDrvProgID: // with several modes at once there is only the second
 				r.XDPProgID = u32(v)
 			}
 		})

@@ -9,6 +9,10 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/vishvananda/netlink"
+
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/lab/labtest"
@@ -237,5 +241,47 @@ func TestUndoOfANamespaceThatWasADescriptor(t *testing.T) {
 	defer file.Close()
 	if err := undo(); err != nil {
 		t.Error(err)
+	}
+}
+
+// attach loads a program that passes everything, and attaches it to vb of p by netlink: it stays when its owner ends.
+func attach(t *testing.T, p *labtest.Pair, name string) {
+	t.Helper()
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: name, Type: ebpf.XDP, License: "GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prog.Close()
+	err = p.NSB.Do(func() error {
+		l, err := netlink.LinkByName("vb")
+		if err != nil {
+			return err
+		}
+		return netlink.LinkSetXdpFd(l, prog.FD())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUndoDetachesItsProgramAndNoOther(t *testing.T) {
+	for name, stays := range map[string]bool{"ws_test": false, "another": true} {
+		p := labtest.TestPair(t, "t-host", 1)
+		undo, err := journal(t).Do(tune.XDPAttach{Device: tune.Device{Netns: p.B, Device: "vb"}, Program: "ws_test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attach(t, p, name)
+		if l := link(t, p.NSB, "vb"); l.XDPProgID == 0 || l.XDPMode != "native" {
+			t.Fatalf("not attached: %+v", l)
+		}
+		if err := undo(); err != nil {
+			t.Fatal(err)
+		}
+		if l := link(t, p.NSB, "vb"); (l.XDPProgID != 0) != stays {
+			t.Errorf("program %s attached: %v, want %v", name, l.XDPProgID != 0, stays)
+		}
 	}
 }
