@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/wirespeed/wirespeed/internal/cli"
+	"github.com/wirespeed/wirespeed/internal/lab"
 	"github.com/wirespeed/wirespeed/internal/trial"
 )
 
@@ -23,7 +24,9 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		fmt.Fprintln(os.Stderr, "stopping: draining and reporting; once more aborts")
+		if !lab.Inside() { // else the process outside has said so
+			fmt.Fprintln(os.Stderr, "stopping: draining and reporting; once more aborts")
+		}
 		stop()
 		<-signals
 		fmt.Fprintln(os.Stderr, "aborted: `wirespeed restore` undoes what is left on the host")

@@ -11,23 +11,22 @@ import (
 // version is the release; the commit comes from the build.
 const version = "0.1.0-dev"
 
-// commit is set by the Makefile's linker flag where the build records no version control facts.
-var commit string
+// commit is set by the Makefile's linker flag; a build by hand records it itself, or not.
+var commit = unknownCommit
+
+const unknownCommit = "unknown"
 
 // versionCmd is `version`.
 type versionCmd struct{}
 
 func tool() report.Tool {
 	t := report.Tool{Version: version, Commit: commit}
-	if info, ok := debug.ReadBuildInfo(); ok && t.Commit == "" {
+	if info, ok := debug.ReadBuildInfo(); ok && t.Commit == unknownCommit {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				t.Commit = s.Value
 			}
 		}
-	}
-	if t.Commit == "" {
-		t.Commit = "unknown"
 	}
 	return t
 }
