@@ -50,6 +50,9 @@ func (e *Engine) ProbeReceive(ctx context.Context, t engine.Target) (engine.Caps
 	}
 	defer func() { _ = p.ns.Close() }()
 	p.caps.MaxQueues = 1
+	if p.link.XDPProgID != 0 {
+		p.caps.Unknown = append(p.caps.Unknown, fmt.Sprintf("XDP program %d is attached to %s: what it drops is not seen", p.link.XDPProgID, t.Device))
+	}
 	return p.caps, nil
 }
 

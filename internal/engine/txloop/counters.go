@@ -41,9 +41,14 @@ func (p *published) publish(w *worker) {
 	p.completed.Store(c.completed)
 	p.bytes.Store(c.bytes)
 	p.doorbells.Store(c.doorbells)
-	for i, n := range c.streams {
-		if p.streams[i].Load() != n {
-			p.streams[i].Store(n)
+	if len(c.streams) <= len(w.frames) {
+		for i, n := range c.streams {
+			storeChanged(&p.streams[i], n)
+		}
+	} else { // of many streams only those of this batch have changed
+		for i := range w.frames {
+			s := w.frames[i].Stream
+			storeChanged(&p.streams[s], c.streams[s])
 		}
 	}
 	storeChanged(&p.backpressure, c.backpressure)

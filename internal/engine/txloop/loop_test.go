@@ -154,6 +154,23 @@ func TestCountIsExact(t *testing.T) {
 	}
 }
 
+func TestManyStreamsAreCountedEach(t *testing.T) {
+	weights := make([]int, 200)
+	for i := range weights {
+		weights[i] = 1 + i%3
+	}
+	for _, batch := range []int{1, 64} {
+		m := newMemory()
+		p := testPlan(t, weights...)
+		p.Count, p.Batch = 2000, batch
+		_, c := run(t, context.Background(), p, m)
+		checkFrames(t, m, c.Queues[0])
+		if want := p.Program.Shares(2000, 0, 1); !slices.Equal(c.Queues[0].Streams, want) {
+			t.Errorf("streams %v, want %v", c.Queues[0].Streams, want)
+		}
+	}
+}
+
 func TestAFullRingLosesNothing(t *testing.T) {
 	free, tight := newMemory(), newMemory()
 	tight.take = func(call, n int) (int, error) { return min(n, call%7), nil }
