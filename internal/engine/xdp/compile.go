@@ -18,6 +18,9 @@ const (
 	actionTx   = 3 // out of the device in ctx.ingress_ifindex; a little cheaper than bpf_redirect
 )
 
+// maxInstructions is how far a conditional jump reaches.
+const maxInstructions = 1<<15 - 1
+
 // sharedStamp is how many frames share a clock read. A power of two.
 const sharedStamp = 16
 
@@ -79,7 +82,11 @@ func compile(img *program.Image, opt options) (u *unit, err error) {
 		}
 		b.tableFD = u.tableMap.FD()
 	}
-	u.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{Name: "ws_transmit", Type: ebpf.XDP, Instructions: b.build(), License: "GPL"})
+	ins := b.build()
+	if n := ins.Size() / asm.InstructionSize; n > maxInstructions {
+		return u, fmt.Errorf("the %d streams make a program of %d instructions, and its jumps reach %d; mend: fewer streams, or the packet: engine", len(img.Streams), n, maxInstructions)
+	}
+	u.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{Name: "ws_transmit", Type: ebpf.XDP, Instructions: ins, License: "GPL"})
 	if err != nil {
 		return u, fmt.Errorf("load the transmit program: %w", err)
 	}

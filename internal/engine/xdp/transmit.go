@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
@@ -62,9 +64,12 @@ type port struct {
 	workers []*worker
 	// The outcome of a run.
 	reason    string
-	allUnsent bool
-	undrained uint64
+	undrained uint64 // given to the kernel, counted by nobody
 }
+
+// defaultCatchUp is used where the plan names none: a program that makes up for nothing would shift its schedule by the
+// length of a clock read with every frame.
+const defaultCatchUp = 10 * time.Millisecond
 
 // ending says what ends a run.
 type ending struct {
@@ -76,7 +81,7 @@ type ending struct {
 func endingOf(plan *engine.Plan) ending {
 	e := ending{total: plan.Count}
 	if plan.Duration > 0 && !plan.Rate.IsZero() {
-		if n := plan.Rate.FramesIn(plan.Duration); e.total == 0 || n < e.total {
+		if n := plan.Rate.FramesIn(plan.Duration); e.total == 0 || n <= e.total {
 			e = ending{total: max(1, n), skip: true}
 		}
 	}
@@ -93,14 +98,15 @@ func (p *port) Load(plan engine.Plan) (err error) {
 	if err := p.check(&plan); err != nil {
 		return err
 	}
-	cores := plan.Cores
-	if cores == nil {
-		if cores, err = chooseCores(plan.Queues, max(p.peerRx, 1), p.link.TxQueues); err != nil {
-			return fmt.Errorf("xdp: %w", err)
-		}
+	cores, err := p.cores(&plan)
+	if err != nil {
+		return fmt.Errorf("xdp: %s: %w", p.target, err)
+	}
+	if plan.CatchUp <= 0 {
+		plan.CatchUp = defaultCatchUp
 	}
 	p.plan, p.end = plan, endingOf(&plan)
-	p.reason, p.allUnsent, p.undrained = "", false, 0
+	p.reason, p.undrained = "", 0
 	for q := range plan.Queues {
 		w, err := p.newWorker(q, cores[q])
 		if err != nil {
@@ -147,17 +153,20 @@ func (p *port) unload() (err error) {
 	return err
 }
 
-// Counters reads the programs' own counts.
+// Counters reads the programs' own counts. After the run, sent is without what the device did not confirm; which queue that
+// was is not known, so the last ones bear it.
 func (p *port) Counters() engine.Counters {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := engine.Counters{Undrained: p.undrained, Reason: p.reason, Batch: p.batch, SentSource: "count of the transmit program in the kernel"}
 	for _, w := range p.workers {
-		q := w.counters()
-		if p.allUnsent {
-			q.Sent = 0
-		}
-		c.Queues = append(c.Queues, q)
+		c.Queues = append(c.Queues, w.counters())
+	}
+	unsent := p.undrained
+	for i := len(c.Queues) - 1; i >= 0; i-- {
+		n := min(unsent, c.Queues[i].Sent)
+		c.Queues[i].Sent -= n
+		unsent -= n
 	}
 	return c
 }
@@ -187,18 +196,26 @@ func (p *port) Close() error {
 	return err
 }
 
-// chooseCores takes for queue q a CPU c with c mod queues = q where there is one: a veth chooses the peer's receive queue by
-// the CPU (drivers/net/veth.c, veth_select_rxq), and two workers on one of them would drop each other's frames. peerRx are
-// the peer's receive queues where known, else 1 and the device's own transmit queues count.
-func chooseCores(queues, peerRx, txQueues int) ([]int, error) {
+// cores are the plan's, or for queue q a CPU c with c mod queues = q where there is one: a veth chooses the peer's receive
+// queue by the CPU (drivers/net/veth.c, veth_select_rxq), and two workers on one of them would drop each other's frames.
+func (p *port) cores(plan *engine.Plan) ([]int, error) {
 	cpus, err := host.CPUs()
 	if err != nil {
 		return nil, err
 	}
-	if peerRx <= 1 {
-		peerRx = max(1, txQueues)
+	if plan.Cores == nil {
+		rings := p.peerRx
+		if rings == 0 { // not found
+			rings = max(1, p.link.TxQueues)
+		}
+		return spread(cpus, plan.Queues, rings)
 	}
-	return spread(cpus, queues, peerRx)
+	for _, c := range plan.Cores {
+		if !slices.Contains(cpus, c) {
+			return nil, fmt.Errorf("core %d is none of those that this process may use: %v", c, cpus)
+		}
+	}
+	return plan.Cores, nil
 }
 
 // spread assigns CPUs to queues, each CPU once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
@@ -16,7 +17,7 @@ const (
 	deafAfter         = 100 * time.Millisecond
 	deafAfterHardware = 2500 * time.Millisecond
 	// watchEvery is how often the counters are looked at.
-	watchEvery = 20 * time.Millisecond
+	watchEvery = 50 * time.Millisecond
 	// Draining is over after quiet without a change, and after drainLimit in any case.
 	quiet      = 200 * time.Millisecond
 	drainLimit = 2 * time.Second
@@ -36,16 +37,16 @@ func (p *port) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("xdp: %w", err)
 	}
-	finished, err := p.start(workers)
+	crew, err := p.start(workers)
 	if err != nil {
 		return err
 	}
 	watch := &watch{port: p, workers: workers, before: before}
-	stop, reason := watch.until(ctx, finished)
+	stop, reason := watch.until(ctx, crew)
 	if stop != haltNone {
 		p.stop(workers, stop)
 	}
-	<-finished
+	<-crew.finished
 	for _, w := range workers {
 		err = errors.Join(err, w.err)
 	}
@@ -60,7 +61,7 @@ func (p *port) Run(ctx context.Context) error {
 func (p *port) begin() []*worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reason, p.allUnsent, p.undrained = "", false, 0
+	p.reason, p.undrained = "", 0
 	p.halt.Store(haltNone)
 	for _, w := range p.workers {
 		w.err = nil
@@ -73,31 +74,37 @@ func (p *port) begin() []*worker {
 	return p.workers
 }
 
-// start brings the workers up and opens the gate. finished is closed when all have ended.
-func (p *port) start(workers []*worker) (finished <-chan struct{}, err error) {
+// crew tells when workers end.
+type crew struct {
+	finished chan struct{} // closed when all have ended
+	failed   chan struct{} // one could not go on
+}
+
+// start brings the workers up and opens the gate.
+func (p *port) start(workers []*worker) (c crew, err error) {
+	c = crew{finished: make(chan struct{}), failed: make(chan struct{}, len(workers))}
 	ready := make(chan error, len(workers))
 	gate := make(chan int64, len(workers))
-	ended := make(chan struct{}, len(workers))
+	var all sync.WaitGroup
 	for _, w := range workers {
-		go func() {
-			defer func() { ended <- struct{}{} }()
+		all.Go(func() {
 			w.run(p.ns.Fd(), ready, gate)
-		}()
+			if w.err != nil {
+				c.failed <- struct{}{}
+			}
+		})
 	}
 	for range workers {
 		err = errors.Join(err, <-ready)
 	}
-	all := make(chan struct{})
 	go func() {
-		defer close(all)
-		for range workers {
-			<-ended
-		}
+		all.Wait()
+		close(c.finished)
 	}()
 	if err != nil {
 		close(gate)
-		<-all
-		return nil, fmt.Errorf("xdp: %s: %w", p.target, err)
+		<-c.finished
+		return c, fmt.Errorf("xdp: %s: %w", p.target, err)
 	}
 	at := p.plan.StartAt
 	if at == 0 {
@@ -109,7 +116,7 @@ func (p *port) start(workers []*worker) (finished <-chan struct{}, err error) {
 	for range workers {
 		gate <- at
 	}
-	return all, nil
+	return c, nil
 }
 
 // stop ends the workers' calls. It returns when all are done, or waiting for their closing frame's call to end.
@@ -157,23 +164,16 @@ func (w *watch) device() (uint64, host.Counters, error) {
 }
 
 // until returns when the run has ended (haltNone) or has to be stopped: ctx is done, the duration is over, or nothing leaves.
-func (w *watch) until(ctx context.Context, finished <-chan struct{}) (halt int32, reason string) {
-	plan := &w.port.plan
-	var over <-chan time.Time
-	if d := plan.Duration; d > 0 && !w.port.end.skip {
-		if plan.StartAt != 0 {
-			d += time.Duration(max(0, plan.StartAt-host.Monotonic()))
-		}
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		over = timer.C
-	}
+func (w *watch) until(ctx context.Context, c crew) (halt int32, reason string) {
+	over := w.port.timer()
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
 	for {
 		select {
-		case <-finished:
+		case <-c.finished:
 			return haltNone, ""
+		case <-c.failed:
+			return haltNow, ""
 		case <-ctx.Done():
 			return haltLast, ""
 		case <-over:
@@ -184,6 +184,21 @@ func (w *watch) until(ctx context.Context, finished <-chan struct{}) (halt int32
 			}
 		}
 	}
+}
+
+// timer fires when the duration is over; nil where the number of frames says so.
+func (p *port) timer() <-chan time.Time {
+	d := p.plan.Duration
+	if d <= 0 || p.end.skip {
+		return nil
+	}
+	switch now := host.Monotonic(); {
+	case p.plan.StartAt > now:
+		d += time.Duration(p.plan.StartAt - now)
+	case p.plan.StartAt == 0 && !p.plan.Rate.IsZero():
+		d += firstDue
+	}
+	return time.After(d)
 }
 
 // look says why the run cannot go on; empty: it can.
@@ -235,35 +250,33 @@ func (w *watch) silence(seen uint64) string {
 
 // settle waits until the device has counted all that was given to it, and writes down what it has not.
 func (p *port) settle(w *watch, reason string) {
-	given := w.sum()
+	given, calm := w.sum(), quiet
+	if w.patience() > deafAfter {
+		calm = drainLimit
+	}
 	seen, _, err := w.device()
 	began, last := time.Now(), time.Now()
-	for err == nil && seen < given && time.Since(last) < quiet && time.Since(began) < drainLimit {
+	for err == nil && seen < given && time.Since(last) < calm && time.Since(began) < drainLimit {
 		time.Sleep(quiet / 40)
-		n, _, e := w.device()
-		if n != seen {
+		var n uint64
+		if n, _, err = w.device(); n != seen {
 			seen, last = n, time.Now()
 		}
-		err = e
+	}
+	if err != nil { // the device is gone: only what it said before is confirmed
+		seen = w.seen
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reason = reason
-	if err != nil { // the device is gone: nobody confirms anything
-		if p.reason == "" {
-			p.reason = fmt.Sprintf("%s cannot be asked any more: %v", p.target, err)
-		}
-		return
-	}
-	if seen >= given {
-		return
-	}
-	p.undrained = given - seen
-	if seen == 0 {
-		p.allUnsent = true
-		if p.reason == "" {
-			p.reason = w.silence(seen)
-		}
+	p.undrained = given - min(given, seen)
+	switch p.reason = reason; {
+	case reason != "" || p.undrained == 0:
+	case err != nil:
+		p.reason = fmt.Sprintf("%s cannot be asked any more: %v", p.target, err)
+	case seen == 0:
+		p.reason = w.silence(seen)
+	default:
+		p.reason = fmt.Sprintf("%s took %d frames that it neither sent nor dropped by its own counters", p.target, p.undrained)
 	}
 }
 

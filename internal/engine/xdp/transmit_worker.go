@@ -57,7 +57,7 @@ type worker struct {
 // newWorker compiles the program of a queue. The caller holds p.mu.
 func (p *port) newWorker(queue, core int) (w *worker, err error) {
 	plan := &p.plan
-	opt := options{timeKind: timeKind(plan), skip: p.end.skip, catchUp: uint64(max(0, plan.CatchUp))}
+	opt := options{timeKind: timeKind(plan), skip: p.end.skip, catchUp: uint64(plan.CatchUp)}
 	if !plan.Rate.IsZero() {
 		if opt.pace, err = newPace(plan.Rate, queue, plan.Queues); err != nil {
 			return nil, err
