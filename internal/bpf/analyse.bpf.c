@@ -23,6 +23,8 @@
 
 #define PROTO_TCP 6
 #define PROTO_UDP 17
+#define OTHER 0         // IP without a checksum that is known here
+#define NO_IP 256
 
 #define WINDOW 65536      // bits; 32 fewer numbers are always told apart, see place()
 #define SUB_BITS 5
@@ -70,7 +72,8 @@ struct stream { // Record
 };
 
 struct cpu { // CPU
-	__u64 frames, bytes; // of the run, bad streams too
+	__u64 frames;      // of the run, all of them
+	__u64 other_bytes; // of those frames that are in no stream's bytes
 	__u64 foreign, stale, bad_stream;
 	__u64 now, group_stamp, left; // the shared clock read
 };
@@ -270,90 +273,138 @@ static __always_inline __u16 add_up(__u8 *p, __u8 *end, __u32 len, __u64 sum)
 	return sum;
 }
 
-// A parsed frame.
-struct place {
+// Where the signature may lie. The functions that take one are called with constants for proto and head wherever they are
+// known: one copy of the code for each of UDP, TCP, other protocols and no IP, none of which asks what it is.
+struct parsed {
 	__u8 *l4, *end; // behind the IP header, or behind Ethernet
 	__u32 len;      // bytes behind the IP header that it speaks of
-	__u32 head;     // bytes of the header at l4
-	__u8 proto;     // 17, 6, or 0: no L4 checksum
-	__u8 ip;        // 4, 6, or 0
-	__u64 sum;      // of the pseudo header
+	__u64 sum;      // of the pseudo header, without protocol and length
+	__u32 ip;       // 4, 6 or 0
 };
 
 // Whether the frame is as long as its headers say and its L4 checksum right. Lengths are the headers', not the
 // frame's: short frames are padded.
-static __always_inline int whole(struct place *f, __u32 signature)
+static __always_inline int whole(struct parsed *f, __u32 proto, __u32 least)
 {
-	if (!f->ip)
+	if (proto == NO_IP)
 		return 1;
-	if (f->len < f->head + signature || f->len > 0xfff || f->l4 + f->len > f->end)
+	if (f->len < least || f->len > 0xfff || f->l4 + f->len > f->end)
 		return 0;
-	if (!f->proto)
-		return 1;
-	if (f->proto == PROTO_UDP) {
-		if (f->l4 + 8 > f->end || bpf_ntohs(*(__u16 *)(f->l4 + 4)) != f->len)
+	if (proto == PROTO_UDP) {
+		if (bpf_ntohs(*(__u16 *)(f->l4 + 4)) != f->len)
 			return 0;
 		if (!*(__u16 *)(f->l4 + 6)) // none was made, which only IPv4 allows (RFC 768, RFC 8200 8.1)
 			return f->ip == 4;
+	} else if (proto != PROTO_TCP) {
+		return 1;
 	}
-	return add_up(f->l4, f->end, f->len, f->sum + bpf_htons(f->proto) + bpf_htons(f->len)) == 0xffff;
+	return add_up(f->l4, f->end, f->len, f->sum + bpf_htons(proto) + bpf_htons(f->len)) == 0xffff;
 }
 
-// What the rest of a frame's analysis needs of its signature.
-struct signature {
-	__u32 id, seq;
-	__u8 form, run, flags;
-	__u64 stamp;
-};
-
-static __always_inline int analysed(struct cpu *c, struct signature *s, int ok, __u32 size)
+// A signature of this run. ok: the frame is whole.
+static __always_inline int ours(struct cpu *c, __u8 *p, __u32 form, int ok, __u32 size)
 {
-	__u32 slot = s->id - id_base;
-	__u64 now = 0;
+	__u32 slot = (form == FORM_FULL ? bpf_ntohs(*(__u16 *)(p + 4)) : p[3]) - id_base;
+	__u32 seq = bpf_ntohl(form == FORM_FULL ? *(__u32 *)(p + 6) : *(__u32 *)(p + 4));
+	__u32 flags = form == FORM_FULL ? p[3] : 0;
+	__u64 now = 0, stamp = 0;
 	struct stream *t;
 
 	c->frames++;
-	c->bytes += size;
 	t = bpf_map_lookup_elem(&streams, &slot);
-	if (!t || (t->form != s->form && !(any_id && !t->form && ok))) {
+	if (!t || (t->form != form && !(any_id && !t->form && ok))) {
 		c->bad_stream++;
+		c->other_bytes += size;
 		return XDP_DROP;
 	}
 	if (any_id)
-		t->form = s->form;
-	if (ok && s->flags & TIME_MASK)
-		now = arrival(c, s->stamp); // no calls under the lock
-	if (locked)
-		bpf_spin_lock(&t->lock);
-	if (!ok) {
-		t->corrupt++; // the stream as the frame claims it
-	} else if (sequence(t, s->seq, s->flags)) {
-		t->frames++;
-		t->bytes += size;
-		if (now)
-			times(t, now, s->stamp);
+		t->form = form;
+	if (flags & TIME_MASK && ok) { // no calls under the lock
+		stamp = bpf_be64_to_cpu(*(__u64 *)(p + 10));
+		now = arrival(c, stamp);
 	}
 	if (locked)
+		bpf_spin_lock(&t->lock);
+	if (ok && sequence(t, seq, flags)) {
+		t->frames++;
+		t->bytes += size;
+		if (flags & TIME_MASK)
+			times(t, now, stamp);
+		if (locked)
+			bpf_spin_unlock(&t->lock);
+		return XDP_DROP;
+	}
+	if (!ok)
+		t->corrupt++; // the stream as the frame claims it
+	if (locked)
 		bpf_spin_unlock(&t->lock);
+	c->other_bytes += size;
 	return XDP_DROP;
 }
 
-// No signature: the run's by its addresses, or not ours.
-static __always_inline int plain(struct cpu *c, __u8 *eth, __u8 *end, __u16 type, __u32 size)
+// Whether this is the run's id. A whole frame may be learned from.
+static __always_inline int this_run(__u8 id, int ok)
 {
-	if (match && eth + ETH_HLEN <= end) {
-		__u64 key = 0;
+	if (!learn)
+		return id == run;
+	if (!learned && ok)
+		__sync_val_compare_and_swap(&learned, 0, id + 256);
+	return learned == id + 256;
+}
 
-		__builtin_memcpy(&key, eth + 6, 6);
-		key |= (__u64)type << 48;
-		if (bpf_map_lookup_elem(&addresses, &key)) {
-			c->frames++;
-			c->bytes += size;
-			return XDP_DROP;
+// The same, one copy for all but the commonest frames.
+static __noinline int ours_too(struct cpu *c, __u8 *p, __u32 form, int ok, __u32 size)
+{
+	return ours(c, p, form, ok, size);
+}
+
+#define UNSIGNED -1
+
+// Analyses what lies head bytes behind l4, or returns UNSIGNED.
+static __always_inline int signature(struct cpu *c, struct parsed *f, __u32 proto, __u32 head, __u32 size)
+{
+	__u8 *p = f->l4 + head;
+	int ok;
+
+	if (p + FULL_LEN <= f->end && *(__u16 *)p == bpf_htons(MAGIC_FULL)) {
+		ok = whole(f, proto, head + FULL_LEN);
+		if (ok && (p[3] & VERSION_MASK) != VERSION)
+			return UNSIGNED;
+		if (this_run(p[2], ok)) {
+			if (proto == PROTO_UDP)
+				return ours(c, p, FORM_FULL, ok, size);
+			return ours_too(c, p, FORM_FULL, ok, size);
 		}
+	} else if (p + SHORT_LEN <= f->end && *(__u16 *)p == bpf_htons(MAGIC_SHORT)) {
+		ok = whole(f, proto, head + SHORT_LEN);
+		if (this_run(p[2], ok))
+			return ours_too(c, p, FORM_SHORT, ok, size);
+	} else {
+		return UNSIGNED;
 	}
-	c->foreign++;
-	return XDP_PASS;
+	if (learn && !learned)
+		return UNSIGNED;
+	c->stale++;
+	return XDP_DROP;
+}
+
+static __always_inline int tcp(struct cpu *c, struct parsed *f, __u32 size)
+{
+	__u32 head;
+
+	if (f->l4 + 20 > f->end)
+		return UNSIGNED;
+	head = (f->l4[12] >> 4) * 4;
+	return head < 20 ? UNSIGNED : signature(c, f, PROTO_TCP, head, size);
+}
+
+static __always_inline int l4(struct cpu *c, struct parsed *f, __u32 proto, __u32 size)
+{
+	if (proto == PROTO_UDP)
+		return signature(c, f, PROTO_UDP, 8, size);
+	if (proto == PROTO_TCP)
+		return tcp(c, f, size);
+	return signature(c, f, OTHER, 0, size);
 }
 
 static __always_inline int is_vlan(__u16 type)
@@ -361,66 +412,20 @@ static __always_inline int is_vlan(__u16 type)
 	return type == bpf_htons(0x8100) || type == bpf_htons(0x88a8) || type == bpf_htons(0x9100);
 }
 
-// Finds the end of the IP header. Returns 0 where no signature can follow.
-static __always_inline int parse_ip(struct place *f, __u8 *p, __u16 type)
-{
-	f->head = 0;
-	f->ip = 0;
-	f->proto = 0;
-	f->l4 = p;
-	if (type == bpf_htons(ETH_P_IP)) {
-		if (p + 20 > f->end || p[0] >> 4 != 4 || *(__u16 *)(p + 6) & bpf_htons(0x3fff)) // a fragment is no whole datagram
-			return 0;
-		__u32 n = (p[0] & 15) * 4;
-
-		if (n < 20)
-			return 0;
-		f->ip = 4;
-		f->proto = p[9];
-		f->sum = (__u64) * (__u32 *)(p + 12) + *(__u32 *)(p + 16);
-		f->len = bpf_ntohs(*(__u16 *)(p + 2)) - n; // too small a number wraps around and is too large then
-		f->l4 = p + n;
-	} else if (type == bpf_htons(ETH_P_IPV6)) {
-		if (p + 40 > f->end || p[0] >> 4 != 6)
-			return 0;
-		f->ip = 6;
-		f->proto = p[6];
-		f->sum = 0;
-#pragma unroll
-		for (int i = 8; i < 40; i += 4)
-			f->sum += *(__u32 *)(p + i);
-		f->len = bpf_ntohs(*(__u16 *)(p + 4));
-		f->l4 = p + 40;
-	}
-	if (f->proto == PROTO_UDP) {
-		f->head = 8;
-	} else if (f->proto == PROTO_TCP) {
-		if (f->l4 + 20 > f->end)
-			return 0;
-		f->head = (f->l4[12] >> 4) * 4;
-		if (f->head < 20)
-			return 0;
-	} else {
-		f->proto = 0;
-	}
-	return 1;
-}
-
 SEC("xdp")
 int analyse(struct xdp_md *ctx)
 {
 	__u8 *eth = (void *)(long)ctx->data, *p = eth;
-	struct place f = {.end = (void *)(long)ctx->data_end};
-	__u32 nil = 0, size = f.end - eth + FCS;
+	struct parsed f = {.end = (void *)(long)ctx->data_end};
+	__u32 nil = 0, n, size = f.end - eth + FCS;
 	struct cpu *c = bpf_map_lookup_elem(&cpus, &nil);
-	struct signature s = {};
-	__u16 type = 0;
-	int ok;
+	int action = UNSIGNED;
+	__u16 type;
 
 	if (!c)
 		return XDP_PASS;
 	if (p + ETH_HLEN > f.end)
-		return plain(c, eth, f.end, type, size);
+		goto foreign;
 	type = *(__u16 *)(p + 12);
 	p += ETH_HLEN;
 	if (type != bpf_htons(ETH_P_IP) && is_vlan(type)) {
@@ -435,37 +440,50 @@ int analyse(struct xdp_md *ctx)
 		}
 		p += 4 * (tags + zero & 7); // one state for all numbers of tags
 	}
-	if (!signatures || !parse_ip(&f, p, type))
-		return plain(c, eth, f.end, type, size);
-	p = f.l4 + f.head;
-	if (p + SHORT_LEN > f.end)
-		return plain(c, eth, f.end, type, size);
-	s.run = p[2];
-	if (*(__u16 *)p == bpf_htons(MAGIC_FULL) && p + FULL_LEN <= f.end) {
-		s.form = FORM_FULL;
-		s.flags = p[3];
-		s.id = bpf_ntohs(*(__u16 *)(p + 4));
-		s.seq = bpf_ntohl(*(__u32 *)(p + 6));
-		s.stamp = bpf_be64_to_cpu(*(__u64 *)(p + 10));
-		ok = whole(&f, FULL_LEN);
-		if (ok && (s.flags & VERSION_MASK) != VERSION)
-			return plain(c, eth, f.end, type, size);
-	} else if (*(__u16 *)p == bpf_htons(MAGIC_SHORT)) {
-		s.form = FORM_SHORT;
-		s.id = p[3];
-		s.seq = bpf_ntohl(*(__u32 *)(p + 4));
-		ok = whole(&f, SHORT_LEN);
+	if (!signatures) {
+		;
+	} else if (type == bpf_htons(ETH_P_IP)) {
+		// A fragment is no whole datagram.
+		if (p + 20 > f.end || p[0] >> 4 != 4 || *(__u16 *)(p + 6) & bpf_htons(0x3fff))
+			goto unsigned_;
+		n = (p[0] & 15) * 4;
+		if (n < 20)
+			goto unsigned_;
+		f.ip = 4;
+		f.sum = (__u64) * (__u32 *)(p + 12) + *(__u32 *)(p + 16);
+		f.len = bpf_ntohs(*(__u16 *)(p + 2)) - n; // too small a number wraps around and is too large then
+		f.l4 = p + n;
+		action = l4(c, &f, p[9], size);
+	} else if (type == bpf_htons(ETH_P_IPV6)) {
+		if (p + 40 > f.end || p[0] >> 4 != 6)
+			goto unsigned_;
+		f.ip = 6;
+		f.sum = 0;
+#pragma unroll
+		for (int i = 8; i < 40; i += 4)
+			f.sum += *(__u32 *)(p + i);
+		f.len = bpf_ntohs(*(__u16 *)(p + 4));
+		f.l4 = p + 40;
+		action = l4(c, &f, p[6], size);
 	} else {
-		return plain(c, eth, f.end, type, size);
+		f.l4 = p;
+		action = signature(c, &f, NO_IP, 0, size);
 	}
-	if (learn && !learned) {
-		if (!ok) // not the frame to learn from
-			return plain(c, eth, f.end, type, size);
-		__sync_val_compare_and_swap(&learned, 0, s.run + 256);
+	if (action != UNSIGNED)
+		return action;
+unsigned_:
+	if (match) { // the run's by its addresses
+		__u64 key = 0;
+
+		__builtin_memcpy(&key, eth + 6, 6);
+		key |= (__u64)type << 48;
+		if (bpf_map_lookup_elem(&addresses, &key)) {
+			c->frames++;
+			c->other_bytes += size;
+			return XDP_DROP;
+		}
 	}
-	if (s.run != (learn ? (__u8)learned : run)) {
-		c->stale++;
-		return XDP_DROP;
-	}
-	return analysed(c, &s, ok, size);
+foreign:
+	c->foreign++;
+	return XDP_PASS;
 }

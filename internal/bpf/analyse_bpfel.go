@@ -16,7 +16,7 @@ import (
 type analyseCpu struct {
 	_          structs.HostLayout
 	Frames     uint64
-	Bytes      uint64
+	OtherBytes uint64
 	Foreign    uint64
 	Stale      uint64
 	BadStream  uint64

@@ -231,7 +231,7 @@ func (a *Analyser) readCPUs(r *engine.Received) error {
 	for i := range a.cpus {
 		c := &a.cpus[i]
 		r.Frames += c.Frames
-		r.Bytes += c.Bytes
+		r.Bytes += c.OtherBytes
 		r.Foreign += c.Foreign
 		r.Stale += c.Stale
 		r.BadStream += c.BadStream
@@ -263,6 +263,7 @@ func (a *Analyser) readStreams(r *engine.Received) error {
 				continue
 			}
 			r.Streams = append(r.Streams, rec.decode(a.first+uint16(a.keys[i]), a.gapRef))
+			r.Bytes += rec.Bytes
 			widen(r, rec)
 			stamped = stamped && rec.FirstNs != 0
 		}
