@@ -21,7 +21,8 @@ type schedule struct {
 	catchUp       int64  // how far behind may be made up for
 	drop          bool   // what is beyond is dropped; else the schedule shifts
 
-	earliest int64 // the next frame leaves no earlier: half a gap after the one before
+	leftAt, gap int64 // when the batch before left, and how long its frames were to take
+	earliest    int64 // the next frame leaves no earlier: half a gap after the one before
 
 	behindMax, skipped, shifted uint64
 }
@@ -98,8 +99,15 @@ func (s *schedule) left(now int64, n uint64) {
 	before := s.at
 	s.next += n
 	s.at = s.due(s.next)
-	s.earliest = now + (s.at-before)/2
+	s.leftAt, s.gap = now, s.at-before
+	s.earliest = now + s.gap/2
 }
+
+// pressed is whether so much is to be made up for at now that soon some of it will be given up.
+func (s *schedule) pressed(now int64) bool { return now-s.at > s.catchUp-s.catchUp/4 }
+
+// slow is whether the batch before took longer to hand over than its frames were to take on the wire.
+func (s *schedule) slow(now int64) bool { return now-s.leftAt > s.gap }
 
 // slots is how many of the port's first count frames go to a queue.
 func slots(count, queue, queues uint64) uint64 {

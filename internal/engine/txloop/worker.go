@@ -29,7 +29,7 @@ type worker struct {
 	giveUp           int64    // a full ring is not waited for longer; set when the run is over
 
 	batch, growTo int
-	pressed       int // batches in a row that had no time to wait
+	hurried, slow int // batches in a row that had no time to wait, and those of them that were too slow
 	shortened     bool
 
 	frames []program.Frame // those of the ring that are filled
@@ -38,7 +38,9 @@ type worker struct {
 	sleep  unix.Timespec
 }
 
-// growAfter batches without a pause in between the rate is not held, and a larger batch is tried.
+// growAfter batches without a pause in between, of which most took longer than their gap, and with most of what may be
+// made up for used up, the rate is not held: a larger batch is tried. A stall is one slow batch, and what is caught up
+// afterwards are quick ones.
 const growAfter = 256
 
 // Waiting. A sleeping thread wakes up to 60 us late on virtual machines, timer slack set aside: the rest is spun.
@@ -130,11 +132,17 @@ func (w *worker) pace() (now int64) {
 	at := w.sched.release()
 	now = w.loop.clock.Now()
 	if now < at {
-		w.pressed = 0
+		w.hurried, w.slow = 0, 0
 		return w.await(at)
 	}
-	if w.pressed++; w.pressed >= growAfter && w.batch < w.growTo {
-		w.batch, w.pressed = min(w.batch*smallBatch, w.growTo), 0
+	if w.sched.slow(now) {
+		w.slow++
+	}
+	if w.hurried++; w.hurried >= growAfter {
+		if w.slow > growAfter/2 && w.sched.pressed(now) {
+			w.batch = min(w.batch*smallBatch, max(w.batch, w.growTo))
+		}
+		w.hurried, w.slow = 0, 0
 	}
 	return now
 }
