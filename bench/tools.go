@@ -125,8 +125,8 @@ func analysed(s settings, _ files, w *testbed) (rows []contender) {
 
 // options of the receiving port: how often its program reads the clock.
 const (
-	clockPerFrame = "?clock=frame"
-	clockPer4     = "?clock=shared"
+	clockPerFrame = "?clock=1"
+	clockPer4     = "?clock=4"
 )
 
 func referenceTx(s settings, ts, workers, name string) contender {
