@@ -262,6 +262,18 @@ func TestNoSignature(t *testing.T) {
 	}
 }
 
+// What cannot be read any more after a run does not take the rest of the report with it.
+func TestDeviceGone(t *testing.T) {
+	o := mustRun(t, &fakeWire{gone: true}, testSpec(t))
+	wantVerdict(t, o, "suspect", 0)
+	tx, rx := o.Report.Ports[0].Tx, o.Report.Ports[1].Rx
+	if tx.Sent != 1000 || tx.DeviceFrames != nil || rx.Frames != 1000 || rx.DeviceFrames != nil || len(o.Report.Verdict.Reasons) != 2 {
+		t.Errorf("%+v %+v %v", tx, rx, o.Report.Verdict)
+	}
+	o = mustRun(t, &fakeWire{rxError: errors.New("network is down")}, testSpec(t))
+	wantVerdict(t, o, "invalid", ExitFailed)
+}
+
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -28,6 +28,8 @@ type fakeWire struct {
 	speed       uint64
 	live        bool
 	block       bool // Run waits for ctx
+	gone        bool // the devices cannot be asked once something was sent
+	rxError     error
 
 	mu   sync.Mutex
 	sent uint64
@@ -36,6 +38,8 @@ type fakeWire struct {
 	exp  engine.Expect
 	all  uint64
 }
+
+var errGone = errors.New("it is gone")
 
 // fakeEngine sends and receives on a fakeWire.
 type fakeEngine struct {
@@ -89,6 +93,9 @@ func (p *fakePort) Counters() engine.Counters {
 func (p *fakePort) Device() (engine.DeviceCounters, bool, error) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
+	if p.w.gone && p.w.sent > 0 {
+		return engine.DeviceCounters{}, false, errGone
+	}
 	d := engine.DeviceCounters{TxFrames: p.w.sent, Up: true}
 	if p.w.device != nil {
 		d = p.w.device(p.w.sent)
@@ -176,12 +183,15 @@ func (r *fakeReceiver) Load(e engine.Expect) error {
 	return nil
 }
 func (r *fakeReceiver) Start() error { return nil }
-func (r *fakeReceiver) Stop() error  { return nil }
+func (r *fakeReceiver) Stop() error  { return r.w.rxError }
 func (r *fakeReceiver) Close() error { return nil }
 
 func (r *fakeReceiver) Device() (engine.DeviceCounters, bool, error) {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
+	if r.w.gone && r.w.all > 0 {
+		return engine.DeviceCounters{}, false, errGone
+	}
 	return engine.DeviceCounters{RxFrames: r.w.all, Up: true}, true, nil
 }
 

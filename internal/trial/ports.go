@@ -28,6 +28,7 @@ type sender struct {
 	mayMend       bool
 	before, after engine.DeviceCounters
 	hasDevice     bool
+	gone          error // why after could not be read; hasDevice is false then
 	counters      engine.Counters
 	err           error
 	wasUp         bool
@@ -43,7 +44,9 @@ type receiver struct {
 
 	before, after engine.DeviceCounters
 	hasDevice     bool
+	gone          error // why after could not be read; hasDevice is false then
 	got           engine.Received
+	err           error // why got may not be all
 }
 
 // chosen is the engine that was taken for a port, and why.

@@ -61,9 +61,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (*Outcome, error) {
 	u.send(ctx)
 	u.stage("settling")
 	u.settle()
-	if err := u.readAfter(); err != nil {
-		return nil, err
-	}
+	u.readAfter()
 	u.stage("done")
 	return u.outcome(), nil
 }
@@ -352,33 +350,30 @@ func (u *run) movement() (n uint64) {
 	return n
 }
 
-// readAfter stops the receivers and reads every counter once.
-func (u *run) readAfter() error {
-	var errs []error
+// readAfter stops the receivers and reads every counter once. What cannot be read any more, since a device went during the
+// run, is left for the verdict: the rest of the run is reported.
+func (u *run) readAfter() {
 	for _, x := range u.rx {
-		if err := x.recv.Stop(); err != nil {
-			errs = append(errs, fmt.Errorf("stop receiving on %s: %w", x.target, err))
-			continue
-		}
+		stopped := x.recv.Stop()
 		got, err := x.recv.Snapshot()
-		errs = append(errs, err)
-		x.got = got
+		x.got, x.err = got, errors.Join(stopped, err)
 		if x.hasDevice {
-			x.after, _, err = x.recv.Device()
-			errs = append(errs, err)
+			x.after, x.gone = deviceAfter(x.recv.Device)
+			x.hasDevice = x.gone == nil
 		}
 	}
 	for _, x := range u.tx {
-		if !x.hasDevice {
-			continue
+		if x.hasDevice {
+			x.after, x.gone = deviceAfter(x.port.Device)
+			x.hasDevice = x.gone == nil
 		}
-		after, _, err := x.port.Device()
-		if err != nil { // the device may have gone during the run: what it said before is not used then
-			u.note("%s: its counters cannot be read any more: %v", x.target, err)
-			x.hasDevice = false
-			continue
-		}
-		x.after = after
 	}
-	return errors.Join(errs...)
+}
+
+func deviceAfter(device func() (engine.DeviceCounters, bool, error)) (engine.DeviceCounters, error) {
+	d, ok, err := device()
+	if err == nil && !ok {
+		err = errors.New("there is no device any more")
+	}
+	return d, err
 }

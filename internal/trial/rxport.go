@@ -39,6 +39,12 @@ func receivedPort(x *receiver, j *judge, path string, seconds float64) report.Po
 			rx.DeviceFrames = &n
 		}
 	}
+	if x.gone != nil {
+		j.isSuspect("%s: its counters cannot be read any more: %v", x.target, x.gone)
+	}
+	if x.err != nil {
+		j.isInvalid("%s: the receiver failed, so not all that arrived is counted: %v", x.target, x.err)
+	}
 	if rx.DeviceFrames == nil {
 		j.unknown(path+".rx.device_frames", "no device counter could be read")
 	}
@@ -132,6 +138,8 @@ func (m *merged) streamRx(j *judge, path, clock string, gapAsked bool) *report.S
 			Count: h.Count, Min: h.Min, Mean: h.Mean(), Max: h.Max, Negative: h.Negative, Clock: clock,
 			P50: quantile(h, .5), P90: quantile(h, .9), P99: quantile(h, .99), P999: quantile(h, .999),
 		}
+		l := rx.LatencyNs
+		j.fewSamples(path+".latency_ns", map[string]*uint64{"p50": l.P50, "p90": l.P90, "p99": l.P99, "p999": l.P999})
 		j.unknown(path+".latency_ns.floor_p50", "the floor of this port pair has not been measured")
 	}
 	if h := m.Latency; h != nil && h.Negative > 0 {
@@ -142,6 +150,7 @@ func (m *merged) streamRx(j *judge, path, clock string, gapAsked bool) *report.S
 			Count: h.Count, Mean: h.Mean(), Stdev: h.Stdev(), Max: h.Max,
 			P1: quantile(h, .01), P50: quantile(h, .5), P99: quantile(h, .99),
 		}
+		j.fewSamples(path+".gap_ns", map[string]*uint64{"p1": rx.GapNs.P1, "p50": rx.GapNs.P50, "p99": rx.GapNs.P99})
 		if gapAsked {
 			share := float64(m.GapInside) / float64(h.Count)
 			rx.GapNs.Within5Pct = &share
@@ -172,6 +181,15 @@ func quantile(h *engine.Histogram, q float64) *uint64 {
 	}
 	v := h.Quantile(q)
 	return &v
+}
+
+// fewSamples gives the reason of the percentiles that are null.
+func (j *judge) fewSamples(path string, percentiles map[string]*uint64) {
+	for name, v := range percentiles {
+		if v == nil {
+			j.unknown(path+"."+name, "fewer than ten samples lie beyond it")
+		}
+	}
 }
 
 func orderDoc(o *engine.Order) *report.Order {

@@ -121,6 +121,9 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 
 // device compares the engine's own count with the device's: sent is the smaller.
 func (u *run) device(x *sender, tx *report.Tx, j *judge, path string) {
+	if x.gone != nil {
+		j.isSuspect("%s: its counters cannot be read any more: %v", x.target, x.gone)
+	}
 	if !x.hasDevice {
 		for _, f := range []string{"device_frames", "device_dropped", "other_traffic"} {
 			j.unknown(path+".tx."+f, "no device counter could be read")
