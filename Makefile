@@ -1,13 +1,13 @@
 # Everything goes through the go command; see CONTRIBUTING.md.
 
-COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
-VERSION_OF := github.com/wirespeed/wirespeed/internal/cli
+COMMIT := $(shell git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null)
+STAMP := $(if $(COMMIT),-X github.com/wirespeed/wirespeed/internal/cli.commit=$(COMMIT))
 
 .PHONY: build test check generate bench install-deps
 
 # One static binary in ./wirespeed.
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(VERSION_OF).commit=$(COMMIT)" -o wirespeed ./cmd/wirespeed
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $(STAMP)" -o wirespeed ./cmd/wirespeed
 
 # Installs what the tests need where it is missing, then runs every check and test.
 test: install-deps

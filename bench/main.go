@@ -67,7 +67,7 @@ func run(ctx context.Context) error {
 	}
 	if s.wirespeed == "" {
 		s.wirespeed = filepath.Join(dir, "wirespeed")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", s.wirespeed, "./cmd/wirespeed")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", s.wirespeed, "./cmd/wirespeed")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build: %w: %s", err, out)

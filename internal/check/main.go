@@ -67,7 +67,7 @@ func (r *runner) skip(name, why string) {
 func (r *runner) source() {
 	static := []string{"CGO_ENABLED=0"}
 	r.step("gofmt", func(out string) bool { return out != "" }, nil, "gofmt", "-l", ".")
-	r.step("build", nil, static, "go", "build", "-trimpath", "-o", os.DevNull, "./cmd/wirespeed")
+	r.step("build", nil, static, "go", "build", "-trimpath", "-buildvcs=false", "-o", os.DevNull, "./cmd/wirespeed")
 	r.step("vet", nil, static, "go", "vet", "./...")
 	r.step("staticcheck", nil, static, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./...")
 	r.generated()
