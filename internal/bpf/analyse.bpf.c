@@ -72,7 +72,7 @@ struct stream { // Record
 };
 
 struct cpu { // CPU
-	__u64 frames;      // of the run, all of them
+	__u64 frames;      // of the run, not those of bad streams
 	__u64 other_bytes; // of those frames that are in no stream's bytes
 	__u64 foreign, stale, bad_stream;
 	__u64 now, group_stamp, left; // the shared clock read
@@ -197,7 +197,7 @@ static __always_inline int sequence(struct stream *t, __u32 seq, __u8 flags)
 		ahead = 0;
 	}
 	fresh = place(t, s, ahead);
-	if (flags & LAST) {
+	if (fresh && flags & LAST) {
 		t->last_seen = 1;
 		t->last_seq = s;
 	}
@@ -310,13 +310,12 @@ static __always_inline int ours(struct cpu *c, __u8 *p, __u32 form, int ok, __u3
 	__u64 now = 0, stamp = 0;
 	struct stream *t;
 
-	c->frames++;
 	t = bpf_map_lookup_elem(&streams, &slot);
 	if (!t || (t->form != form && !(any_id && !t->form && ok))) {
 		c->bad_stream++;
-		c->other_bytes += size;
 		return XDP_DROP;
 	}
+	c->frames++;
 	if (any_id)
 		t->form = form;
 	if (flags & TIME_MASK && ok) { // no calls under the lock

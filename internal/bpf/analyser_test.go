@@ -67,8 +67,8 @@ func (f *feeder) one() engine.StreamReceived {
 		f.Fatalf("%d streams seen, want 1: %+v", len(r.Streams), r)
 	}
 	s := r.Streams[0]
-	if sum := s.Frames + s.Duplicate + s.Late + s.Corrupt + s.BadSeq; sum+r.BadStream != r.Frames {
-		f.Errorf("%d frames of the run, the stream's counts and bad streams add up to %d", r.Frames, sum+r.BadStream)
+	if sum := s.Frames + s.Duplicate + s.Late + s.Corrupt + s.BadSeq; sum != r.Frames {
+		f.Errorf("%d frames of the run, the stream's counts add up to %d", r.Frames, sum+r.BadStream)
 	}
 	return s
 }
@@ -245,7 +245,7 @@ func TestStaleAndBadStream(t *testing.T) {
 		other := packet.FormShort + packet.FormFull - form
 		f.feed(frame(t, udp4, sig{form: other, run: testRun, stream: 3}), xdpDrop)
 		r := f.read()
-		if r.Stale != 1 || r.BadStream != 7 || r.Frames != 7 || len(r.Streams) != 0 || r.Foreign != 0 {
+		if r.Stale != 1 || r.BadStream != 7 || r.Frames != 0 || r.Bytes != 0 || len(r.Streams) != 0 || r.Foreign != 0 {
 			t.Errorf("form %d: want 1 stale, 7 of a bad stream: %+v", form, r)
 		}
 		f.feed(frame(t, udp4, sig{form: form, run: testRun, stream: 3}), xdpDrop)

@@ -21,7 +21,7 @@ type Record struct {
 
 // CPU is what the analyser keeps of one CPU, as it lies in the map (struct cpu).
 type CPU struct {
-	Frames                    uint64 // of the run, all of them
+	Frames                    uint64 // of the run, not those of bad streams
 	OtherBytes                uint64 // of those frames that are in no Record's Bytes
 	Foreign, Stale, BadStream uint64
 	Now, GroupStamp, Left     uint64
