@@ -46,8 +46,8 @@ type progRun struct {
 	flags, cpu, batch, _        uint32
 }
 
-// xdpMd is struct xdp_md of the same file.
-type xdpMd struct{ data, dataEnd, dataMeta, ingressIfindex, rxQueueIndex, egressIfindex uint32 }
+// xdpMd is struct xdp_md of the same file: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex.
+type xdpMd struct{ _, dataEnd, _, ingressIfindex, _, _ uint32 }
 
 // newProgRun makes the argument of live-frame calls. It and all that it points to live on the heap: the kernel reads them
 // while the goroutine's stack may move.

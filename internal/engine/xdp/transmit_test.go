@@ -337,7 +337,7 @@ func TestPacing(t *testing.T) {
 				t.Errorf("rate %v: %d last flags, %d frames", rate, lasts, frames)
 			}
 			took := float64(end-begin) + 1e9*float64(rate.Den)/float64(rate.Num)
-			if off := took/float64(d) - 1; off < -0.001 || s.skipped == 0 && off > 0.001+float64(s.behind)/float64(d) {
+			if off, slack := took/float64(d)-1, 0.001+float64(s.behind)/float64(d); off < -slack || s.skipped == 0 && off > slack {
 				t.Errorf("rate %v, %d queues: took %v ns, off by %.4f %%", rate, queues, took, 100*off)
 			}
 			t.Logf("rate %v, %d queues, batch %d: off by %+.5f %%, behind %v, skipped %d", rate, queues, c.Batch, 100*(took/float64(d)-1), time.Duration(s.behind), s.skipped)

@@ -90,7 +90,7 @@ func (p *port) newWorker(queue, core int) (w *worker, err error) {
 // shares sets how many frames the queue sends and which of them carry the last flag.
 func (w *worker) shares(prog *program.Program, e ending, bind *program.Binding) {
 	w.limit = never
-	shares := make([]uint64, len(prog.Streams))
+	var shares []uint64
 	if e.total > 0 {
 		shares = prog.Shares(e.total, bind.Queue, bind.Queues)
 		w.limit = 0
@@ -216,15 +216,17 @@ func (w *worker) loop() error {
 
 // repeat is how often the program is to run in the next call; 0 after a sleep.
 func (w *worker) repeat(left uint64) uint32 {
-	if w.unit.opt.pace == nil {
+	p := w.unit.opt.pace
+	if p == nil {
 		return uint32(min(left, maxRepeat))
 	}
-	wait := int64(w.unit.state.load(offNext)) - host.Monotonic()
+	due := int64(max(w.unit.state.load(offNext), w.unit.state.load(offLeft)+p.half))
+	wait := due - host.Monotonic()
 	if wait > sleepFrom {
-		sleepUntil(host.Monotonic() + wait - wakeBefore)
+		sleepUntil(due - wakeBefore)
 		return 0
 	}
-	if w.unit.opt.pace.whole > sleepFrom { // only as long as this frame takes, or the program would wait for the next one
+	if p.whole > sleepFrom { // only as long as this frame takes, or the program would wait for the next one
 		return uint32(1 + max(0, wait)/slotNs)
 	}
 	passes := max(1, callNs/w.gap)
