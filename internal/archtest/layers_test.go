@@ -33,7 +33,7 @@ var layers = []layer{
 	{"results for people", []string{"internal/render"}},
 	{"the command line: the only package that lists the engines", []string{"internal/cli"}},
 	{"programs", []string{"cmd/wirespeed", "bench", "internal/check"}},
-	{"rules and documents, tested", []string{"internal/archtest", "internal/doctest"}},
+	{"rules, documents and the whole program, tested", []string{"internal/acceptance", "internal/archtest", "internal/doctest"}},
 }
 
 func TestImportsOnlyGoDown(t *testing.T) { holds(t, importsGoDown) }

@@ -25,6 +25,7 @@ var modules = map[string]string{
 	"github.com/mattn/go-runewidth":    mit,
 	"github.com/pb33f/ordered-map/v2":  apache,
 	"github.com/rivo/uniseg":           mit,
+	"github.com/safchain/ethtool":      apache,
 	"github.com/vishvananda/netlink":   apache,
 	"github.com/vishvananda/netns":     apache,
 	"go.yaml.in/yaml/v4":               mit,
