@@ -89,10 +89,31 @@ func (l *Loop) open(t *testing.T) engine.Port {
 	return p
 }
 
+// undone permits changes of the host, and checks at the end that all were undone.
+func undone(t *testing.T) func(engine.Change) (func() error, error) {
+	open := map[int]string{}
+	t.Cleanup(func() {
+		for _, what := range open {
+			t.Errorf("not undone: %s", what)
+		}
+	})
+	n := 0
+	return func(c engine.Change) (func() error, error) {
+		n++
+		id := n
+		open[id] = c.Describe()
+		return func() error { delete(open, id); return nil }, nil
+	}
+}
+
 // receive opens and starts the receiver. It is closed when the test ends.
 func (l *Loop) receive(t *testing.T, e engine.Expect) engine.Receiver {
 	t.Helper()
-	r, err := l.Rx.OpenReceiver(context.Background(), l.RxTarget, l.config(t))
+	c := l.config(t)
+	if l.Config.Change == nil {
+		c.Change = undone(t) // attaching a program is a change
+	}
+	r, err := l.Rx.OpenReceiver(context.Background(), l.RxTarget, c)
 	if err != nil {
 		t.Fatalf("open %s: %v", l.RxTarget, err)
 	}
