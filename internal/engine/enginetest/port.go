@@ -266,6 +266,7 @@ func refuses(t *testing.T, f Factory) {
 
 func orderOfCalls(t *testing.T, f Factory) {
 	l := f(t, 1)
+	_ = l.receive(t, expect(plan(t, 1, 1))) // some ports open only where somebody receives
 	port, err := l.Tx.Open(context.Background(), l.TxTarget, l.config(t))
 	if err != nil {
 		t.Fatal(err)
