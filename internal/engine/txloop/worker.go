@@ -89,12 +89,13 @@ func (w *worker) stopped() bool { return w.loop.stop.Load() }
 // run is the busy loop.
 func (w *worker) run() {
 	clock := &w.loop.clock
-	now := w.await(w.sched.origin)
+	w.await(w.sched.origin)
 	for !w.stopped() {
 		n := w.size()
 		if n == 0 {
 			break
 		}
+		var now int64
 		if w.paced {
 			now = w.pace()
 			if w.stopped() {
