@@ -86,9 +86,13 @@ func (n *NS) Close() error {
 }
 
 // Do runs f on a thread of its own inside the namespace and waits. The thread is never given back: it ends with the
-// goroutine, so neither namespace nor affinity leak. f must not keep the thread beyond its return.
+// goroutine, so neither namespace nor affinity leak. f must not keep the thread beyond its return. A namespace that the
+// thread is in already is not entered, since that needs CAP_SYS_ADMIN too.
 func (n *NS) Do(f func() error) error {
 	return OnThread(func() error {
+		if n.current() {
+			return f()
+		}
 		if err := unix.Setns(n.fd, unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("enter network namespace %q: %w", n.Name, needRoot(err))
 		}
