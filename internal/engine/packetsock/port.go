@@ -22,9 +22,9 @@ type port struct {
 	rings []*ring
 
 	// With a qdisc the socket only says what was queued: what left is the device's count.
-	before    uint64 // frames that the device had sent before the run
-	running   atomic.Bool
-	confirmed atomic.Uint64 // frames that left; valid when the run is over
+	before    atomic.Uint64 // what the device will have counted when the first frame of the run leaves
+	ran       atomic.Bool   // before is known
+	confirmed atomic.Uint64 // frames of the run that left, when last looked
 }
 
 // Load makes sockets and frames. The port's last plan is forgotten, also when it fails.
@@ -55,6 +55,7 @@ func (p *port) unload() {
 	}
 	p.rings = nil
 	p.loop.Store(nil)
+	p.ran.Store(false)
 	p.confirmed.Store(0)
 }
 
@@ -67,18 +68,38 @@ func (p *port) Run(ctx context.Context) error {
 	if !p.qdisc {
 		return loop.Run(ctx)
 	}
-	d, _, err := p.Device()
+	before, err := p.ahead()
 	if err != nil {
 		return err
 	}
-	p.before = d.TxFrames
-	p.running.Store(true)
-	defer p.running.Store(false)
+	p.before.Store(before)
+	p.ran.Store(true)
 	if err := loop.Run(ctx); err != nil {
 		return err
 	}
 	p.drain(sum(loop.Counters().Queues))
 	return nil
+}
+
+// ahead is what the device will have counted once all has left that waits in the qdisc now: frames of a run before this
+// one, perhaps.
+func (p *port) ahead() (uint64, error) {
+	d, _, err := p.Device()
+	for range 100 {
+		if err != nil {
+			return 0, err
+		}
+		var waiting uint64
+		if waiting, err = p.ns.Backlog(p.link.Index); err != nil {
+			return 0, err
+		}
+		was := d.TxFrames
+		d, _, err = p.Device()
+		if err == nil && d.TxFrames == was { // none went from the one count to the other in between
+			return was + waiting, nil
+		}
+	}
+	return 0, fmt.Errorf("packet: %s sends so much through its qdisc that what is this run's cannot be told; stop the other traffic, or leave out qdisc=use", p.link.Name)
 }
 
 // drainQuiet: after so long without a frame leaving, none is to come.
@@ -87,22 +108,30 @@ const drainQuiet = 200 * time.Millisecond
 // drain waits until all that was queued has left, or the qdisc is empty, or the limit is over.
 func (p *port) drain(submitted uint64) {
 	end := time.Now().Add(txloop.DrainLimit)
+	seen := uint64(0)
 	for quiet := time.Now(); ; time.Sleep(time.Millisecond) {
 		d, _, err := p.Device()
 		if err != nil {
 			return // the device is gone: what left last is known
 		}
-		if left := d.TxFrames - p.before; left != p.confirmed.Load() {
-			p.confirmed.Store(left)
-			quiet = time.Now()
+		if d.TxFrames != seen {
+			seen, quiet = d.TxFrames, time.Now()
 		}
-		if p.confirmed.Load() >= submitted || time.Now().After(end) {
+		if p.left() >= submitted || time.Now().After(end) {
 			return
 		}
 		if n, err := p.ns.Backlog(p.link.Index); (err != nil || n == 0) && time.Since(quiet) > drainQuiet {
 			return
 		}
 	}
+}
+
+// left is how many frames of the run the device has counted. What waited before the run left before it.
+func (p *port) left() uint64 {
+	if d, ok, err := p.Device(); p.ran.Load() && ok && err == nil && d.TxFrames > p.before.Load() {
+		p.confirmed.Store(d.TxFrames - p.before.Load())
+	}
+	return p.confirmed.Load()
 }
 
 func sum(queues []engine.QueueCounters) (submitted uint64) {
@@ -124,13 +153,7 @@ func (p *port) Counters() engine.Counters {
 		return c
 	}
 	c.SentSource = "the device's counter behind the qdisc"
-	left := p.confirmed.Load()
-	if p.running.Load() {
-		left = 0
-		if d, ok, _ := p.Device(); ok && d.TxFrames > p.before {
-			left = d.TxFrames - p.before
-		}
-	}
+	left := p.left() // also after the run: what was not drained then may leave later
 	c.Undrained = 0
 	for i := range c.Queues {
 		q := &c.Queues[i]

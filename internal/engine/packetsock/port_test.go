@@ -135,6 +135,12 @@ func TestWhatStaysInTheQdiscIsUnsent(t *testing.T) {
 	if device < q.Sent || device > q.Sent+20 { // it goes on
 		t.Errorf("counted %d sent, the device %d", q.Sent, device)
 	}
+	// The next run's frames wait behind those that stayed: what leaves meanwhile is not its own.
+	plan.Count = 10
+	c, device = runPlan(t, port, plan)
+	if q := c.Queues[0]; q.Submitted != 10 || q.Sent != 0 || c.Undrained != 10 || device == 0 {
+		t.Errorf("the device sent %d: %+v", device, c)
+	}
 }
 
 func TestABypassedShaperIsNamed(t *testing.T) {
