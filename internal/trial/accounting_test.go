@@ -308,6 +308,7 @@ func TestRefusals(t *testing.T) {
 		{"live port", &fakeWire{live: true}, nil, ExitUsage, "default route"},
 		{"loss limit without a receiver", &fakeWire{}, func(s *Spec) { s.Rx, s.MaxLoss = nil, new(float64) }, ExitUsage, "--rx"},
 		{"no destination", &fakeWire{}, func(s *Spec) { s.Rx = nil }, ExitUsage, "--dst-mac"},
+		{"no destination, and no permission to look for one", &fakeWire{problems: []engine.Problem{{Reason: "not permitted", Mend: "sudo"}}}, func(s *Spec) { s.Rx = nil }, ExitEnvironment, "mend: sudo"},
 		{"cores", &fakeWire{}, func(s *Spec) { s.Cores = []int{0, 1} }, ExitUsage, "2 cores for 1 queues"},
 		{"forever and count", &fakeWire{}, func(s *Spec) { s.Forever = true }, ExitUsage, "--forever"},
 	} {

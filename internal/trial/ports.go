@@ -30,6 +30,7 @@ type sender struct {
 	hasDevice     bool
 	gone          error // why after could not be read; hasDevice is false then
 	counters      engine.Counters
+	leaving       bool // frames still left while counters were read
 	err           error
 	wasUp         bool
 }
@@ -192,21 +193,22 @@ func (r *Runner) chooseReceiver(ctx context.Context, t engine.Target) (chosen, e
 	if err != nil {
 		return chosen{}, err
 	}
-	engines, whyNot, err := checkOptions(t, engines, true)
+	engines, left, err := checkOptions(t, engines, true)
 	if err != nil {
 		return chosen{}, err
 	}
+	no := notTaken{texts: left, reasons: slices.Clone(left)}
 	for _, e := range engines {
 		c, err := probe(ctx, e, t, true)
 		if err == nil {
 			err = c.CarriesReceive()
 		}
 		if err == nil {
-			return chosen{e, c, whyChosen(t, whyNot), whyNot}, nil
+			return chosen{e, c, whyChosen(t, no.texts), no.texts}, nil
 		}
-		whyNot = append(whyNot, err.Error())
+		no.add(c, err)
 	}
-	return chosen{}, Environment("", "cannot receive on %s: %s", t, strings.Join(whyNot, "; "))
+	return chosen{}, no.refusal("cannot receive on " + t.String())
 }
 
 // chooseSender takes the first engine that carries the plan.
@@ -215,10 +217,11 @@ func (r *Runner) chooseSender(ctx context.Context, s *sender) error {
 	if err != nil {
 		return err
 	}
-	engines, whyNot, err := checkOptions(s.target, engines, false)
+	engines, left, err := checkOptions(s.target, engines, false)
 	if err != nil {
 		return err
 	}
+	no := notTaken{texts: left, reasons: slices.Clone(left)}
 	for _, e := range engines {
 		c, err := probe(ctx, e, s.target, false)
 		if err == nil {
@@ -229,12 +232,56 @@ func (r *Runner) chooseSender(ctx context.Context, s *sender) error {
 			err = c.Carries(s.plan)
 		}
 		if err == nil {
-			s.chosen = chosen{e, c, whyChosen(s.target, whyNot), whyNot}
+			s.chosen = chosen{e, c, whyChosen(s.target, no.texts), no.texts}
 			return nil
 		}
-		whyNot = append(whyNot, err.Error())
+		no.add(c, err)
 	}
-	return Environment("", "cannot send on %s: %s", s.target, strings.Join(whyNot, "; "))
+	return no.refusal("cannot send on " + s.target.String())
+}
+
+// mayNotSend is why no engine can send at the target, whatever it be; nil where one could, or could be made to.
+func (r *Runner) mayNotSend(ctx context.Context, t engine.Target) error {
+	engines, err := r.candidates(t, false)
+	if err != nil {
+		return err
+	}
+	no := notTaken{}
+	for _, e := range engines {
+		c, err := probe(ctx, e, t, false)
+		if err == nil && (len(c.Problems) == 0 || slices.ContainsFunc(c.Problems, func(p engine.Problem) bool { return p.Mendable })) {
+			return nil
+		}
+		no.add(c, err)
+	}
+	return no.refusal("cannot send on " + t.String())
+}
+
+// notTaken gathers why engines were not taken.
+type notTaken struct {
+	texts          []string // one for each engine, with mends
+	reasons, mends []string
+}
+
+// add takes what was found out about one engine. Its problems come first; without any, err says why.
+func (n *notTaken) add(c engine.Caps, err error) {
+	if len(c.Problems) == 0 {
+		n.texts, n.reasons = append(n.texts, err.Error()), append(n.reasons, err.Error())
+		return
+	}
+	n.texts = append(n.texts, c.CarriesReceive().Error()) // the problems alone
+	var reasons []string
+	for _, p := range c.Problems {
+		reasons = append(reasons, p.Reason)
+		if p.Mend != "" && !slices.Contains(n.mends, p.Mend) {
+			n.mends = append(n.mends, p.Mend)
+		}
+	}
+	n.reasons = append(n.reasons, c.Engine+": "+strings.Join(reasons, ", "))
+}
+
+func (n *notTaken) refusal(what string) error {
+	return Environment(strings.Join(n.mends, "; "), "%s: %s", what, strings.Join(n.reasons, "; "))
 }
 
 func whyChosen(t engine.Target, whyNot []string) string {

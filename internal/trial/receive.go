@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
@@ -120,14 +121,25 @@ func (u *run) received(s ReceiveSpec) *Outcome {
 	if x.got.Frames == 0 {
 		j.fails(ExitShort, "nothing of a test run arrived on %s (%d other frames passed by)", x.target, x.got.Foreign)
 	}
-	if m := u.spec.MaxLoss; m != nil && sent > 0 && float64(lost)/float64(sent) > *m {
-		if x.got.TesterDrops > 0 {
-			j.isInvalid("lost %d of %d, but up to %d of them were dropped by the tester itself", lost, sent, x.got.TesterDrops)
-		} else {
-			j.fails(ExitFailed, "lost %d of %d frames, more than the limit of %s", lost, sent, percent(*m))
-		}
-	}
+	u.limit(j, lost, sent)
 	return u.conclude(doc, j)
+}
+
+// limit judges --max-loss of a receiver on its own: lost of what was sent, as far as the last frames that arrived tell.
+func (u *run) limit(j *judge, lost, sent int64) {
+	if u.spec.MaxLoss == nil || sent == 0 {
+		return
+	}
+	over := float64(lost)/float64(sent) > *u.spec.MaxLoss
+	drops := u.rx[0].got.TesterDrops
+	switch {
+	case over && drops > 0:
+		j.isInvalid("lost %d of %d, over the limit of %s, but up to %d of them were dropped by the tester itself", lost, sent, percent(*u.spec.MaxLoss), drops)
+	case over:
+		j.fails(ExitFailed, "lost %d of %d frames, more than the limit of %s", lost, sent, percent(*u.spec.MaxLoss))
+	case drops > 0 && slices.ContainsFunc(u.rx[0].got.Streams, func(g engine.StreamReceived) bool { return !g.LastSeen }):
+		j.isInvalid("--max-loss cannot be judged: the last frame did not arrive, and %d frames were dropped by the tester itself", drops)
+	}
 }
 
 // learned makes the document of one stream id. What the sender sent is known as far as the last frame says so.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,7 @@ func (u *run) prepare(ctx context.Context) error {
 		if err := u.facts1(ctx, t, false, &x.link, &x.lock); err != nil {
 			return err
 		}
-		if err := u.plan(x, ids); err != nil {
+		if err := u.plan(ctx, x, ids); err != nil {
 			return err
 		}
 		ids += len(x.plan.Program.Streams) * s.Queues
@@ -148,7 +149,7 @@ func (u *run) facts1(ctx context.Context, t engine.Target, receive bool, link *e
 }
 
 // plan fills in what the port is to send.
-func (u *run) plan(x *sender, idBase int) error {
+func (u *run) plan(ctx context.Context, x *sender, idBase int) error {
 	s := &u.spec
 	dst := x.link.PeerMAC
 	if len(u.rx) > 0 {
@@ -158,6 +159,9 @@ func (u *run) plan(x *sender, idBase int) error {
 		dst = &[6]byte{2, 0, 0, 0, 0, 2}
 	}
 	if err := x.compile(s.Set, dst); err != nil {
+		if dst == nil { // what forbids sending may have hidden the peer too
+			return cmp.Or(u.mayNotSend(ctx, x.target), err)
+		}
 		return err
 	}
 	if err := x.rate(); err != nil {
@@ -310,9 +314,6 @@ func (u *run) send(ctx context.Context) {
 		case <-done:
 			u.endNs = host.Monotonic()
 			u.interrupted = ctx.Err() != nil
-			for _, x := range u.tx {
-				x.counters = x.port.Counters()
-			}
 			return
 		case <-tick.C:
 			if u.Tick != nil {
@@ -353,6 +354,9 @@ func (u *run) movement() (n uint64) {
 // readAfter stops the receivers and reads every counter once. What cannot be read any more, since a device went during the
 // run, is left for the verdict: the rest of the run is reported.
 func (u *run) readAfter() {
+	for _, x := range u.tx {
+		x.counters = x.port.Counters()
+	}
 	for _, x := range u.rx {
 		stopped := x.recv.Stop()
 		got, err := x.recv.Snapshot()
@@ -367,6 +371,9 @@ func (u *run) readAfter() {
 			x.after, x.gone = deviceAfter(x.port.Device)
 			x.hasDevice = x.gone == nil
 		}
+		before := totals(&x.counters).sent
+		x.counters = x.port.Counters()
+		x.leaving = totals(&x.counters).sent != before
 	}
 }
 

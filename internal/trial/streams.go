@@ -25,7 +25,7 @@ func (u *run) streams(doc *report.Run, j *judge) []report.Stream {
 	for i := range u.tx[0].plan.Program.Streams {
 		st := &u.tx[0].plan.Program.Streams[i]
 		path := fmt.Sprintf("streams[%d]", i)
-		tx, exact := u.streamSent(doc, i)
+		tx, inexact := u.streamSent(doc, i)
 		s := report.Stream{
 			Name: st.Name, ID: int(u.tx[0].plan.IDBase) + i*u.tx[0].plan.Queues, FrameSize: st.Set.Size.Text,
 			Signature: FormName(st.Form), Tx: &report.StreamTx{Frames: tx},
@@ -36,31 +36,34 @@ func (u *run) streams(doc *report.Run, j *judge) []report.Stream {
 			s.Rx = u.unsignedRx(j, path)
 		default:
 			s.Rx = u.streamReceived(i, j, path)
-			lost(&s, exact, j, path)
+			lost(&s, inexact, j, path)
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// streamSent is how many frames of a stream were sent. It is not exact where a port of several streams sent fewer than
-// it handed over: which stream's they were is not known.
-func (u *run) streamSent(doc *report.Run, i int) (n uint64, exact bool) {
-	exact = true
+// streamSent is how many frames of a stream were sent, and why that is not exact; empty: it is.
+func (u *run) streamSent(doc *report.Run, i int) (n uint64, inexact string) {
 	for k, x := range u.tx {
 		p := doc.Ports[k].Tx
+		if x.leaving {
+			inexact = "frames were still leaving the queue below while the counters were read"
+		}
 		if p.Sent != p.Submitted && len(x.plan.Program.Streams) == 1 {
 			n += p.Sent
 			continue
 		}
-		exact = exact && p.Sent == p.Submitted
+		if p.Sent != p.Submitted {
+			inexact = "some of the port's frames were not sent, and of which stream they were is unknown"
+		}
 		for _, q := range x.counters.Queues {
 			if i < len(q.Streams) {
 				n += q.Streams[i]
 			}
 		}
 	}
-	return n, exact
+	return n, inexact
 }
 
 func (u *run) streamReceived(i int, j *judge, path string) *report.StreamRx {
@@ -104,9 +107,9 @@ func (u *run) unsignedRx(j *judge, path string) *report.StreamRx {
 }
 
 // lost is what was sent and did not arrive whole.
-func lost(s *report.Stream, exact bool, j *judge, path string) {
-	if !exact {
-		j.unknown(path+".rx.lost", "some of the port's frames were not sent, and of which stream they were is unknown")
+func lost(s *report.Stream, inexact string, j *judge, path string) {
+	if inexact != "" {
+		j.unknown(path+".rx.lost", "%s", inexact)
 		return
 	}
 	n := int64(s.Tx.Frames) - int64(*s.Rx.Frames)

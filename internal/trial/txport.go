@@ -172,6 +172,9 @@ func (u *run) judgeTx(x *sender, tx *report.Tx, t txTotals, j *judge) {
 	if x.err != nil {
 		reason = x.err.Error()
 	}
+	if n := x.counters.Undrained; n > 0 {
+		u.note("%s: %d frames were not drained: they may leave later, and are stale then", x.target, n)
+	}
 	if tx.Unsent > 0 {
 		what := fmt.Sprintf("%s: %d frames unsent", x.target, tx.Unsent)
 		if tx.Intended != nil {
