@@ -349,7 +349,8 @@ func duration(t *testing.T, f Factory) {
 		p.Rate, p.Duration, p.CatchUp = rate, 100*time.Millisecond, 10*time.Millisecond
 		c, _ := l.run(t, p)
 		sum := totals(c)
-		if !rate.IsZero() && (sum.Sent > 2000 || sum.Sent+sum.Skipped < 1990) {
+		// Where a stall dropped the very last slots, the frames with the last flag come on top.
+		if !rate.IsZero() && (sum.Sent > 2000 && sum.Skipped == 0 || sum.Sent > 2002 || sum.Sent+sum.Skipped < 1990) {
 			t.Errorf("sent %d and skipped %d of 2000", sum.Sent, sum.Skipped)
 		}
 		if sum.EndNs-sum.BeginNs < int64(90*time.Millisecond) {
@@ -367,7 +368,7 @@ func countersWhileRunning(t *testing.T, f Factory) {
 	load(t, port, p)
 	while(t, port, func(func()) {
 		var last engine.QueueCounters
-		for last.Submitted < p.Count && !t.Failed() {
+		for end := time.Now().Add(patience); last.Submitted < p.Count && !t.Failed() && time.Now().Before(end); {
 			sum := totals(port.Counters())
 			if sum.Submitted < last.Submitted || sum.Sent < last.Sent || sum.Sent > sum.Submitted || sum.Submitted > p.Count {
 				t.Errorf("the counts go from %+v to %+v", last, sum)
