@@ -217,3 +217,20 @@ func TestModifiersWrap(t *testing.T) {
 		}
 	}
 }
+
+// Every length from 64 to 1518, by cycle and at random, in streams with different payloads: the largest tables.
+func TestManyLengths(t *testing.T) {
+	need.Root(t)
+	sweep := udpStream(t, map[string]stream.Value{"ip.src": {Op: stream.Inc, Start: num(1), Step: num(1), Count: 1000}})
+	for n := 64; n <= 1518; n++ {
+		sweep.Size.Cycle = append(sweep.Size.Cycle, n)
+	}
+	random := udpStream(t, nil)
+	random.Name, random.Payload.Fill = "random", stream.FillInc
+	random.Size = stream.Sizes{Op: stream.SizeRandom, Min: 64, Max: 1518, Seed: 9}
+	short := udpStream(t, nil, 64)
+	short.Name = "short"
+	for _, streams := range [][]stream.Stream{{sweep}, {random}, {sweep, random, short}} {
+		sameBytes(t, programOf(t, streams...), program.Binding{Queues: 1}, 3000)
+	}
+}

@@ -191,6 +191,27 @@ func TestExactCount(t *testing.T) {
 	}
 }
 
+// The longest frames that a page holds arrive.
+func TestLongestFrame(t *testing.T) {
+	need.Tool(t, "ip")
+	pair := labtest.TestPair(t, "t-xdptx", 1)
+	for netns, device := range map[string]string{pair.A: pair.DevA, pair.B: pair.DevB} {
+		if out, err := exec.Command("ip", "-n", netns, "link", "set", device, "mtu", "3400").CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+	}
+	rx := newSink(t, pair, udpSig)
+	port := openPort(t, pair, engine.Config{})
+	const count = 1000
+	c, d := run(t, t.Context(), port, engine.Plan{Program: simple(t, maxLive+4), Count: count})
+	if e := rx.at(0); sum(c).sent != count || d.TxFrames != count || e.Frames != count {
+		t.Errorf("%+v, device %+v, receiver %+v", c, d, e)
+	}
+	if err := port.Load(engine.Plan{Program: simple(t, maxLive+5), Queues: 1}); err == nil {
+		t.Error("a frame longer than a page was taken")
+	}
+}
+
 // Two queues and two streams: four ids, each with its share, its first and its last frame.
 func TestQueuesAndStreams(t *testing.T) {
 	pair := labtest.TestPair(t, "t-xdptx", 2)
