@@ -92,6 +92,9 @@ func endingOf(plan *engine.Plan) ending {
 func (p *port) Load(plan engine.Plan) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ns == nil {
+		return errClosed
+	}
 	if err := p.unload(); err != nil {
 		return err
 	}
@@ -158,7 +161,7 @@ func (p *port) unload() (err error) {
 func (p *port) Counters() engine.Counters {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := engine.Counters{Undrained: p.undrained, Reason: p.reason, Batch: p.batch, SentSource: "count of the transmit program in the kernel"}
+	c := engine.Counters{Undrained: p.undrained, Reason: p.reason, Batch: p.batch, SentSource: "the transmit program in the kernel, less what the device's counters lack"}
 	for _, w := range p.workers {
 		c.Queues = append(c.Queues, w.counters())
 	}
@@ -173,7 +176,13 @@ func (p *port) Counters() engine.Counters {
 
 // Device reads the kernel's counters of the device.
 func (p *port) Device() (engine.DeviceCounters, bool, error) {
-	c, err := p.ns.Counters(p.link.Index)
+	p.mu.Lock()
+	ns := p.ns
+	p.mu.Unlock()
+	if ns == nil {
+		return engine.DeviceCounters{}, false, errClosed
+	}
+	c, err := ns.Counters(p.link.Index)
 	if err != nil {
 		return engine.DeviceCounters{}, false, err
 	}

@@ -25,7 +25,10 @@ const (
 	signalEvery = 200 * time.Microsecond
 )
 
-var errNotLoaded = errors.New("xdp: nothing is loaded; call Load first")
+var (
+	errNotLoaded = errors.New("xdp: nothing is loaded; call Load first")
+	errClosed    = errors.New("xdp: the port is closed; open it again")
+)
 
 // Run sends the plan. See engine.Port.
 func (p *port) Run(ctx context.Context) error {

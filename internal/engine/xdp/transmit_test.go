@@ -296,6 +296,12 @@ func TestMendsPeer(t *testing.T) {
 	if err := port.Close(); err != nil || undone != 1 {
 		t.Errorf("%d undone, %v", undone, err)
 	}
+	if _, _, err := port.Device(); err == nil {
+		t.Error("a closed port has counters of a device")
+	}
+	if port.Load(engine.Plan{Program: simple(t), Queues: 1}) == nil || port.Run(t.Context()) == nil {
+		t.Error("a closed port runs")
+	}
 }
 
 // A stop takes effect within milliseconds, ends with a last frame, and everything adds up: unpaced, fast and slow.
