@@ -5,4 +5,8 @@
 // the run. The worker owns its ring, its image and the frames between Reserve and Commit; nobody else touches them.
 // Counters may be called from any goroutine: each worker publishes its counts after every batch, in memory that no other
 // worker writes. New allocates everything; a batch allocates nothing, whatever happens.
+//
+// A worker that waits for the next frame spins, and holds one of the Go scheduler's processors (GOMAXPROCS) meanwhile. Where
+// all are held others wait until the scheduler takes one away, up to 10 ms, and so does the worker that lost it: a program
+// that paces should have as many of them as queues beyond the machine's CPUs, so that the kernel shares the cores instead.
 package txloop

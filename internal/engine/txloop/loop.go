@@ -191,6 +191,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		return fmt.Errorf("the plan has run: load it again")
 	}
 	l.ran = true
+	l.stop.Store(ctx.Err() != nil)
 	defer context.AfterFunc(ctx, func() { l.stop.Store(true) })()
 	errs := make([]error, len(l.workers))
 	var ready, done sync.WaitGroup

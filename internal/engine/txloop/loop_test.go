@@ -259,6 +259,10 @@ func TestCancelBeforeTheStartSendsNothing(t *testing.T) {
 	if _, c := run(t, ctx, p, m); len(m.got) != 0 || c.Queues[0].Submitted != 0 {
 		t.Errorf("%+v", c)
 	}
+	p.StartAt = 0
+	if _, c := run(t, ctx, p, m); len(m.got) != 0 || c.Queues[0].Submitted != 0 {
+		t.Errorf("cancelled before the run: %+v", c)
+	}
 }
 
 func TestDurationDropsWhatAStallLost(t *testing.T) {
