@@ -89,38 +89,41 @@ func (b *bench) put(t *testing.T, frames ...[]byte) {
 	}
 }
 
-// watch receives what is put meanwhile and returns the final counts, when total frames have been seen.
-func (b *bench) watch(t *testing.T, e engine.Expect, frames [][]byte) engine.Received {
+// watch receives what is put meanwhile and returns the final counts, when all frames have been seen. What it puts is far
+// less than any ring holds: a receiver that drops of it in every one of three attempts is wrong.
+func (b *bench) watch(t *testing.T, e engine.Expect, frames [][]byte) (got engine.Received) {
 	t.Helper()
-	var got engine.Received
-	t.Run("watch", func(t *testing.T) {
-		r := b.loop.receive(t, e)
-		b.put(t, frames...)
-		for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
-			s, err := r.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.Frames+s.Foreign+s.Stale+s.BadStream+s.TesterDrops >= uint64(len(frames)) || time.Now().After(end) {
-				break
-			}
+	for range 3 {
+		t.Run("watch", func(t *testing.T) { got = b.watchOnce(t, e, frames) })
+		if got.TesterDrops == 0 {
+			break
 		}
-		if err := r.Stop(); err != nil {
+	}
+	if n := got.Frames + got.Foreign + got.Stale + got.BadStream; n != uint64(len(frames)) {
+		t.Fatalf("%d frames were put on the wire, %d seen, %d dropped: %+v", len(frames), n, got.TesterDrops, got)
+	}
+	return got
+}
+
+func (b *bench) watchOnce(t *testing.T, e engine.Expect, frames [][]byte) engine.Received {
+	t.Helper()
+	r := b.loop.receive(t, e)
+	b.put(t, frames...)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		s, err := r.Snapshot()
+		if err != nil {
 			t.Fatal(err)
 		}
-		var err error
-		if got, err = r.Snapshot(); err != nil {
-			t.Fatal(err)
+		if s.Frames+s.Foreign+s.Stale+s.BadStream+s.TesterDrops >= uint64(len(frames)) {
+			break
 		}
-		if got.TesterDrops > 0 {
-			t.Skipf("the machine is so busy that the receiver dropped %d of %d frames", got.TesterDrops, len(frames))
-		}
-		if n := got.Frames + got.Foreign + got.Stale + got.BadStream; n != uint64(len(frames)) {
-			t.Errorf("%d frames were put on the wire, %d seen: %+v", len(frames), n, got)
-		}
-	})
-	if got.TesterDrops > 0 {
-		t.SkipNow()
+	}
+	if err := r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Snapshot()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return got
 }
