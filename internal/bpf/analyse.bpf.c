@@ -33,6 +33,7 @@
 #define JUMP (1ll << 30)  // this far above the highest seen, or more, is no loss but a wrong number
 #define GROUP_NS 2000
 #define FCS 4
+#define MAX_LEN 0xfff    // a frame is smaller than a page
 
 char _license[] SEC("license") = "GPL";
 
@@ -240,30 +241,36 @@ static __always_inline void times(struct stream *t, __u64 now, __u64 stamp)
 	t->last_ns += gap;
 }
 
+// Keeps the compiler from making a tree of a long sum: that needs more registers than there are, and a frame's few words
+// are added faster one by one than spilled.
+#define IN_ORDER(v) asm volatile("" : "+r"(v))
+
 // n bytes, if that bit of the length is set. The place is worked out from the length each time instead of moving a
-// pointer along: that way the verifier has one state after every step and not two.
-#define ADD(n)                                                    \
-	if (len & n) {                                            \
-		__u8 *q = p + (len & 0xfff & ~(2 * n - 1));       \
-		if (q + n > end)                                  \
-			return 0;                                 \
-		_Pragma("unroll") for (int i = 0; i < n / 4; i++) \
-			sum += ((__u32 *)q)[i];                   \
-		if (n == 2)                                       \
-			sum += *(__u16 *)q;                       \
-		if (n == 1)                                       \
-			sum += *q;                                \
+// pointer along: that way the verifier has one state after every step and not two. The caller has compared the length
+// with the end of the frame; the second comparison is for the verifier alone.
+#define ADD(n)                                                       \
+	if (len & n) {                                               \
+		__u8 *q = p + (len & 0xfff & ~(2 * n - 1));          \
+		if (q + n <= end) {                                  \
+			_Pragma("unroll") for (int i = 0; i < n / 4; i++) \
+			{                                            \
+				sum += ((__u32 *)q)[i];              \
+				IN_ORDER(sum);                       \
+			}                                            \
+			if (n == 2)                                  \
+				sum += *(__u16 *)q;                  \
+			if (n == 1)                                  \
+				sum += *q;                           \
+		}                                                    \
 	}
 
-// Folded ones' complement sum (RFC 1071) of the len bytes at p; 0, which no right datagram has, if they are not all
-// there. Words are added as they lie in memory: the sum does not care as long as all are read the same way.
+// Folded ones' complement sum (RFC 1071) of the len bytes at p, all of which are before end. Words are added as they lie
+// in memory: the sum does not care as long as all are read the same way.
 static __always_inline __u16 add_up(__u8 *p, __u8 *end, __u32 len, __u64 sum)
 {
-	if (len > 0xfff) // a frame is smaller than a page
-		return 0;
 	for (int i = 0; i < 15 && i < len / 256; i++) {
 		if (p + 256 * i + 256 > end)
-			return 0;
+			break;
 		sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)(p + 256 * i), 256, 0);
 	}
 	ADD(128) ADD(64) ADD(32) ADD(16) ADD(8) ADD(4) ADD(2) ADD(1)
@@ -288,7 +295,7 @@ static __always_inline int whole(struct parsed *f, __u32 proto, __u32 least)
 {
 	if (proto == NO_IP)
 		return 1;
-	if (f->len < least || f->len > 0xfff || f->l4 + f->len > f->end)
+	if (f->len < least || f->len > MAX_LEN || f->l4 + f->len > f->end)
 		return 0;
 	if (proto == PROTO_UDP) {
 		if (bpf_ntohs(*(__u16 *)(f->l4 + 4)) != f->len)
@@ -367,13 +374,14 @@ static __always_inline int signature(struct cpu *c, struct parsed *f, __u32 prot
 
 	if (p + FULL_LEN <= f->end && *(__u16 *)p == bpf_htons(MAGIC_FULL)) {
 		ok = whole(f, proto, head + FULL_LEN);
-		if (ok && (p[3] & VERSION_MASK) != VERSION)
-			return UNSIGNED;
-		if (this_run(p[2], ok)) {
-			if (proto == PROTO_UDP)
-				return ours(c, p, FORM_FULL, ok, size);
-			return ours_too(c, p, FORM_FULL, ok, size);
+		if (ok) {
+			if ((p[3] & VERSION_MASK) != VERSION)
+				return UNSIGNED;
+			if (proto == PROTO_UDP && this_run(p[2], 1))
+				return ours(c, p, FORM_FULL, 1, size);
 		}
+		if (this_run(p[2], ok))
+			return ours_too(c, p, FORM_FULL, ok, size);
 	} else if (p + SHORT_LEN <= f->end && *(__u16 *)p == bpf_htons(MAGIC_SHORT)) {
 		ok = whole(f, proto, head + SHORT_LEN);
 		if (this_run(p[2], ok))
