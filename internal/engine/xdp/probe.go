@@ -2,12 +2,9 @@ package xdp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
@@ -83,17 +80,9 @@ func mayRun() (p []engine.Problem) {
 			p = append(p, engine.Problem{Reason: "Linux " + release + " has no XDP live frames", Mend: "Linux 5.18 or later, or the packet: engine"})
 		}
 	}
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type: ebpf.XDP, License: "GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, actionDrop), asm.Return()},
-	})
-	switch {
-	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
-		return append(p, engine.Problem{Reason: "this process may not load XDP programs", Mend: "run it with sudo (CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN)"})
-	case err != nil:
-		return append(p, engine.Problem{Reason: fmt.Sprintf("the kernel takes no XDP program: %v", err), Mend: "the packet: engine"})
-	}
-	_ = prog.Close()
-	if !admin() {
+	problems := mayLoad()
+	p = append(p, problems...)
+	if len(problems) == 0 && !admin() {
 		p = append(p, engine.Problem{Reason: "this process may not make network namespaces", Mend: "run it with sudo (CAP_SYS_ADMIN)"})
 	}
 	return p

@@ -219,9 +219,12 @@ func (p *port) cores(plan *engine.Plan) ([]int, error) {
 		}
 		return spread(cpus, plan.Queues, rings)
 	}
-	for _, c := range plan.Cores {
+	for i, c := range plan.Cores {
 		if !slices.Contains(cpus, c) {
 			return nil, fmt.Errorf("core %d is none of those that this process may use: %v", c, cpus)
+		}
+		if slices.Contains(plan.Cores[:i], c) {
+			return nil, fmt.Errorf("core %d is given twice; each queue needs a core of its own", c)
 		}
 	}
 	return plan.Cores, nil

@@ -409,7 +409,7 @@ func TestStartAt(t *testing.T) {
 
 // Load refuses by name what cannot be, and the port still works afterwards.
 func TestRefuses(t *testing.T) {
-	pair := labtest.TestPair(t, "t-xdptx", 1)
+	pair := labtest.TestPair(t, "t-xdptx", 2)
 	newSink(t, pair, udpSig)
 	port := openPort(t, pair, engine.Config{})
 	if err := port.Run(t.Context()); err == nil {
@@ -417,7 +417,8 @@ func TestRefuses(t *testing.T) {
 	}
 	for want, plan := range map[string]engine.Plan{
 		"more than the 1518": {Program: simple(t, 9000), Queues: 1},
-		"has 1":              {Program: simple(t), Queues: 2},
+		"has ":               {Program: simple(t), Queues: 3},
+		"given twice":        {Program: simple(t), Queues: 2, Cores: []int{0, 0}},
 		"at least 1":         {Program: simple(t)},
 		"batch of 1000":      {Program: simple(t), Queues: 1, Batch: 1000},
 		"2 cores":            {Program: simple(t), Queues: 1, Cores: []int{0, 1}},
