@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
-	"github.com/wirespeed/wirespeed/internal/wire"
 	"github.com/wirespeed/wirespeed/report"
 	"github.com/wirespeed/wirespeed/stream"
 )
@@ -70,12 +69,4 @@ func (s *Spec) amount() (count uint64, d time.Duration) {
 		return 0, DefaultDuration
 	}
 	return s.Count, s.Duration
-}
-
-// fpsOf turns the asked rate into frames per second.
-func fpsOf(r wire.Rate, sizes []int, linkBps uint64) (wire.FPS, error) {
-	if r.Kind == wire.RateMax {
-		return wire.FPS{}, nil
-	}
-	return r.FPS(sizes, linkBps)
 }
