@@ -92,7 +92,7 @@ func upTo(from, to uint32) (s []uint32) {
 // The sequences of the accounting rules, with the program's own edges: head and tail loss, the wrap of 32 bits, the far
 // end of the window, and wrong numbers.
 func TestSequences(t *testing.T) {
-	for _, c := range []struct {
+	cases := []struct {
 		name string
 		base uint64
 		seqs []uint32
@@ -118,30 +118,37 @@ func TestSequences(t *testing.T) {
 		{"before the base", 0, []uint32{0xffffffff, 0}, 1, 0, counts{frames: 1, badSeq: 1, next: 1}},
 		{"a jump of 2^30", 0, []uint32{0, 1 << 30, 1}, 2, 0, counts{frames: 2, badSeq: 1, next: 2}},
 		{"just below", 0, []uint32{0, 1<<30 - 1}, 1 << 30, 1<<30 - 2, counts{frames: 2, next: 1 << 30}},
-	} {
-		for _, form := range []packet.Form{packet.FormShort, packet.FormFull} {
-			for _, locked := range []bool{false, true} {
-				t.Run(c.name, func(t *testing.T) {
-					o := expectOne(form, c.base)
-					o.Locked = locked
-					f := newFeeder(t, o)
-					for _, n := range c.seqs {
-						f.feed(frame(t, udp4, sig{form: form, run: testRun, stream: 3, seq: n}), xdpDrop)
-					}
-					s := f.one()
-					if got := countsOf(s); got != c.want {
-						t.Errorf("form %d\ngot  %+v\nwant %+v", form, got, c.want)
-					}
-					if lost := c.sent - s.Frames; lost != c.lost {
-						t.Errorf("lost %d, want %d", lost, c.lost)
-					}
-					if s.Form != form || s.ID != 3 || s.Bytes != s.Frames*64 {
-						t.Errorf("form %d, id %d, %d bytes", s.Form, s.ID, s.Bytes)
-					}
-					if s.Latency != nil || s.Gap != nil {
-						t.Error("a latency or gap without a time stamp")
-					}
-				})
+	}
+	for _, form := range []packet.Form{packet.FormShort, packet.FormFull} {
+		for _, locked := range []bool{false, true} {
+			o := Options{Locked: locked, Expect: engine.Expect{Run: testRun}}
+			for i, c := range cases {
+				o.Streams = append(o.Streams, engine.ExpectStream{ID: uint16(i + 3), Form: form, First: c.base})
+			}
+			f := newFeeder(t, o)
+			for i, c := range cases {
+				for _, n := range c.seqs {
+					f.feed(frame(t, udp4, sig{form: form, run: testRun, stream: uint16(i + 3), seq: n}), xdpDrop)
+				}
+			}
+			got := f.read()
+			if len(got.Streams) != len(cases) {
+				t.Fatalf("%d streams of %d", len(got.Streams), len(cases))
+			}
+			for i, c := range cases {
+				s := got.Streams[i]
+				if got := countsOf(s); got != c.want {
+					t.Errorf("%s, form %d, locked %v\ngot  %+v\nwant %+v", c.name, form, locked, got, c.want)
+				}
+				if lost := c.sent - s.Frames; lost != c.lost {
+					t.Errorf("%s, form %d, locked %v: lost %d, want %d", c.name, form, locked, lost, c.lost)
+				}
+				if s.Form != form || s.ID != uint16(i+3) || s.Bytes != s.Frames*64 {
+					t.Errorf("%s: form %d, id %d, %d bytes", c.name, s.Form, s.ID, s.Bytes)
+				}
+				if s.Latency != nil || s.Gap != nil {
+					t.Errorf("%s: a latency or gap without a time stamp", c.name)
+				}
 			}
 		}
 	}
@@ -175,20 +182,19 @@ func shapes() map[string]shape {
 }
 
 func TestHeaders(t *testing.T) {
-	for name, sh := range shapes() {
-		for _, form := range []packet.Form{packet.FormShort, packet.FormFull} {
-			t.Run(name, func(t *testing.T) {
-				f := newFeeder(t, expectOne(form, 0))
-				b := frame(t, sh, sig{form: form, run: testRun, stream: 3})
-				f.feed(b, xdpDrop)
-				s := f.one()
-				if got, want := countsOf(s), (counts{frames: 1, next: 1}); got != want {
-					t.Errorf("form %d: got %+v, want %+v", form, got, want)
-				}
-				if s.Bytes != uint64(len(b)+4) {
-					t.Errorf("%d bytes, want %d", s.Bytes, len(b)+4)
-				}
-			})
+	for _, form := range []packet.Form{packet.FormShort, packet.FormFull} {
+		f := newFeeder(t, expectOne(form, 0))
+		var n uint32
+		var bytes uint64
+		for name, sh := range shapes() {
+			b := frame(t, sh, sig{form: form, run: testRun, stream: 3, seq: n})
+			f.feed(b, xdpDrop)
+			n++
+			bytes += uint64(len(b) + 4)
+			s := f.one()
+			if got, want := countsOf(s), (counts{frames: uint64(n), next: uint64(n)}); got != want || s.Bytes != bytes {
+				t.Fatalf("%s, form %d: got %+v and %d bytes, want %+v and %d", name, form, got, s.Bytes, want, bytes)
+			}
 		}
 	}
 }
