@@ -32,16 +32,16 @@ type result struct {
 	doc            *report.Run // with --json
 }
 
-// run runs one command line in this process and checks its document.
+// run runs one command line in this process and checks its document. What does not end by itself is interrupted.
 func run(t testing.TB, args ...string) *result {
 	t.Helper()
-	return runCtx(t, t.Context(), args...)
-}
-
-func runCtx(t testing.TB, ctx context.Context, args ...string) *result {
-	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
 	var out, errs bytes.Buffer
 	exit := cli.Run(ctx, args, strings.NewReader(""), &out, &errs)
+	if ctx.Err() != nil {
+		t.Errorf("wirespeed %s did not end in %v", strings.Join(args, " "), patience)
+	}
 	return finish(t, args, exit, out.String(), errs.String())
 }
 

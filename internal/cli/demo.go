@@ -20,8 +20,8 @@ import (
 // demoCmd is `demo`: two private namespaces joined by a veth pair, filled with small frames. It needs no NIC and no
 // set-up, and leaves nothing behind.
 type demoCmd struct {
-	Duration time.Duration `default:"2s" help:"Time to send." placeholder:"D"`
-	Size     string        `default:"64" help:"Frame size in bytes with the FCS." placeholder:"SIZE"`
+	Duration span   `default:"2s" help:"Time to send." placeholder:"D"`
+	Size     string `default:"64" help:"Frame size in bytes with the FCS." placeholder:"SIZE"`
 }
 
 // Where the demonstration's own receiver cannot keep up, it tries again at a lower rate, so many times.
@@ -31,9 +31,6 @@ const (
 )
 
 func (c *demoCmd) run(e *env) (int, error) {
-	if c.Duration <= 0 {
-		return 0, trial.Usage("give a positive duration such as 2s", "--duration %v", c.Duration)
-	}
 	set, err := stream.FromFlags(stream.Flags{Size: c.Size})
 	if err != nil {
 		return 0, trial.UsageOf(err)
@@ -92,7 +89,7 @@ func (c *demoCmd) fill(e *env, d *lab.Demo, set *stream.Set) (*trial.Outcome, er
 		r := e.runner()
 		watch := watchCores(r)
 		o, err := r.Run(e.ctx, trial.Spec{
-			Set: set, Tx: []engine.Target{tx}, Rx: []engine.Target{rx}, Duration: c.Duration, Queues: 1,
+			Set: set, Tx: []engine.Target{tx}, Rx: []engine.Target{rx}, Duration: time.Duration(c.Duration), Queues: 1,
 			CatchUp: trial.DefaultCatchUp, MayMend: true, Command: append([]string{"wirespeed"}, e.args...),
 		})
 		if err != nil {

@@ -8,12 +8,12 @@ import (
 
 // receiveCmd is `receive PORT`.
 type receiveCmd struct {
-	Port     string        `arg:"" help:"Port to receive on: [engine:]device[@netns][?option=value]."`
-	Duration time.Duration `help:"End after this time; without it Ctrl-C is the normal end." placeholder:"D"`
-	Count    uint64        `help:"End when this many frames of the run have arrived." placeholder:"N"`
-	Clock    string        `enum:"unknown,same,ptp" default:"unknown" help:"Whether the sender's clock agrees with this one: same (sender on this machine) or ptp; else latency is unknown."`
-	MaxLoss  string        `help:"Fail (status 4) when more is lost: 0, 0.1% or a share such as 0.001." placeholder:"SHARE"`
-	Strict   bool          `help:"A suspect verdict is failure (status 4)."`
+	Port     string     `arg:"" help:"Port to receive on: [engine:]device[@netns][?option=value]."`
+	Duration span       `help:"End after this time; without it Ctrl-C is the normal end." placeholder:"D"`
+	Count    frameCount `help:"End when this many frames of the run have arrived." placeholder:"N"`
+	Clock    string     `enum:"unknown,same,ptp" default:"unknown" help:"Whether the sender's clock agrees with this one: same (sender on this machine) or ptp; else latency is unknown."`
+	MaxLoss  string     `help:"Fail (status 4) when more is lost: 0, 0.1% or a share such as 0.001." placeholder:"SHARE"`
+	Strict   bool       `help:"A suspect verdict is failure (status 4)."`
 }
 
 func (c *receiveCmd) run(e *env) (int, error) {
@@ -21,11 +21,8 @@ func (c *receiveCmd) run(e *env) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.Duration < 0 {
-		return 0, trial.Usage("give a positive duration such as 10s", "--duration %v", c.Duration)
-	}
 	s := trial.ReceiveSpec{
-		Rx: ts[0], Duration: c.Duration, Count: c.Count, SameClock: c.Clock != "unknown", Strict: c.Strict,
+		Rx: ts[0], Duration: time.Duration(c.Duration), Count: uint64(c.Count), SameClock: c.Clock != "unknown", Strict: c.Strict,
 		Command: append([]string{"wirespeed"}, e.args...),
 	}
 	if s.MaxLoss, err = parseShare(c.MaxLoss); err != nil {

@@ -21,8 +21,8 @@ type sendCmd struct {
 
 // LoadFlags say how much is sent, and how.
 type LoadFlags struct {
-	Count      uint64        `help:"Frames of each port, over all streams and queues." placeholder:"N"`
-	Duration   time.Duration `help:"Time to send. With neither --count nor --duration: 10s." placeholder:"D"`
+	Count      frameCount    `help:"Frames of each port, over all streams and queues." placeholder:"N"`
+	Duration   span          `help:"Time to send. With neither --count nor --duration: 10s." placeholder:"D"`
 	Forever    bool          `help:"Send until Ctrl-C."`
 	Queues     int           `default:"1" help:"Transmit queues, one pinned thread each." placeholder:"N"`
 	Cores      string        `help:"Cores of the queues' threads, such as 0,1 or 0-3." placeholder:"LIST"`
@@ -45,7 +45,7 @@ func (c *sendCmd) run(e *env) (int, error) {
 		return 0, trial.UsageOf(err)
 	}
 	s := trial.Spec{
-		Set: set, Count: c.Count, Duration: c.Duration, Forever: c.Forever, Queues: c.Queues, Stamp: stamps[c.Stamp],
+		Set: set, Count: uint64(c.Count), Duration: time.Duration(c.Duration), Forever: c.Forever, Queues: c.Queues, Stamp: stamps[c.Stamp],
 		CatchUp: c.CatchUp, BestEffort: c.BestEffort, AllowLivePort: c.AllowLivePort, Strict: c.Strict,
 	}
 	if c.Batch != nil {

@@ -62,11 +62,11 @@ func (c Caps) Carries(p Plan) error {
 			most += c.MaxTag
 		}
 		if n := s.Lens[len(s.Lens)-1] + 4; n > most {
-			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s takes", c.Engine, s.Name, n, most, c.Link.Name)
+			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s takes at its MTU of %d: give a smaller --size, or raise the MTU", c.Engine, s.Name, n, most, c.Link.Name, c.Link.MTU)
 		}
 	}
 	if p.Queues > c.MaxQueues {
-		return fmt.Errorf("%s: %d queues asked for, %s has %d", c.Engine, p.Queues, c.Link.Name, c.MaxQueues)
+		return fmt.Errorf("%s: %d queues asked for, %s has %d: give fewer --queues", c.Engine, p.Queues, c.Link.Name, c.MaxQueues)
 	}
 	if !p.Rate.IsZero() && !c.Paces {
 		return fmt.Errorf("%s: cannot keep a rate", c.Engine)

@@ -1,10 +1,22 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 )
+
+// ErrInput: what the user wrote is wrong, whatever the host has. Engines wrap it in errors about options and the like.
+var ErrInput = errors.New("wrong input")
+
+// InputError is an ErrInput with a text of its own.
+type InputError string
+
+func (e InputError) Error() string { return string(e) }
+
+// Is makes it an ErrInput.
+func (e InputError) Is(target error) bool { return target == ErrInput }
 
 // A Target is the address of a port: [engine:]device[@netns][?option=value&...].
 type Target struct {

@@ -108,7 +108,7 @@ func checkOptions(t engine.Target, engines []engine.Engine, receive bool) (fit [
 		left = append(left, fmt.Sprintf("%s: has no option %q (it has %s)", e.Name(), bad, strings.Join(known, ", ")))
 	}
 	if len(fit) == 0 {
-		return nil, nil, Usage("", "port %q: %s", t.Text, strings.Join(left, "; "))
+		return nil, nil, Usage("leave the option out, or take one that the engine has", "port %q: %s", t.Text, strings.Join(left, "; "))
 	}
 	return fit, left, nil
 }

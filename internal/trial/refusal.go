@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/report"
 )
 
@@ -45,10 +46,13 @@ func Environment(mend, format string, args ...any) error {
 	return &Refusal{Code: ExitEnvironment, Message: fmt.Sprintf(format, args...), Mend: mend}
 }
 
-// EnvironmentOf wraps an error that came from the host.
+// EnvironmentOf wraps an error that came from the host, or from an engine that found the input wrong.
 func EnvironmentOf(err error) error {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
+	}
+	if errors.Is(err, engine.ErrInput) {
+		return UsageOf(err)
 	}
 	return &Refusal{Code: ExitEnvironment, Message: err.Error(), cause: err}
 }

@@ -133,7 +133,7 @@ func throughQdisc(t engine.Target) (bool, error) {
 	case v == "use":
 		return true, nil
 	default:
-		return false, fmt.Errorf("port %q: option qdisc is %q: it is use or bypass", t.Text, v)
+		return false, engine.InputError(fmt.Sprintf("port %q: option qdisc is %q: it is use or bypass", t.Text, v))
 	}
 }
 
