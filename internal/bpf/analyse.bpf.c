@@ -43,6 +43,7 @@ const volatile __u8 learn;          // take the run id from the first whole sign
 const volatile __u8 any_id;         // take every stream id that has a slot, and its form from its first whole frame
 const volatile __u8 run;
 const volatile __u8 locked;         // one stream may arrive on several CPUs at a time
+const volatile __u8 ordered;        // this machine's stores become visible in their order (x86)
 const volatile __u8 match;          // count frames without a signature by address and EtherType
 const volatile __u8 clock_group = 1; // frames to one clock read, at most
 const volatile __u32 id_base;       // stream id of slot 0
@@ -57,7 +58,7 @@ struct histogram { // engine.Histogram
 };
 
 struct stream { // Record
-	struct bpf_spin_lock lock;
+	__u32 lock;  // 1: held
 	__u32 form;  // 0: nobody sends this id, or (any_id) not yet
 	__u64 base;  // first sequence number
 	__u64 next;  // highest seen + 1
@@ -76,6 +77,7 @@ struct cpu { // CPU
 	__u64 frames;      // of the run, not those of bad streams
 	__u64 other_bytes; // of those frames that are in no stream's bytes
 	__u64 foreign, stale, bad_stream;
+	__u64 given_up; // not counted, because another CPU never let go of the stream
 	__u64 now, group_stamp, left; // the shared clock read
 };
 
@@ -308,6 +310,48 @@ static __always_inline int whole(struct parsed *f, __u32 proto, __u32 least)
 	return add_up(f->l4, f->end, f->len, f->sum + bpf_htons(proto) + bpf_htons(f->len)) == 0xffff;
 }
 
+struct waiting {
+	__u32 slot, got;
+};
+
+static int try_again(__u32 index, struct waiting *w)
+{
+	struct stream *t = bpf_map_lookup_elem(&streams, &w->slot);
+
+	if (!t)
+		return 1;
+	w->got = !__sync_lock_test_and_set(&t->lock, 1);
+	return w->got;
+}
+
+// Waits for a lock that another CPU holds: a fraction of a second at most.
+static __noinline int wait_for(__u32 slot)
+{
+	struct waiting w = {.slot = slot};
+
+	bpf_loop(1 << 23, try_again, &w, 0);
+	return w.got;
+}
+
+// A lock of our own takes half the time of bpf_spin_lock, which also has to stop interrupts: this one is never taken
+// from two contexts of the same CPU.
+static __always_inline int lock(struct stream *t, __u32 slot)
+{
+	return !locked || !__sync_lock_test_and_set(&t->lock, 1) || wait_for(slot);
+}
+
+static __always_inline void unlock(struct stream *t)
+{
+	if (!locked)
+		return;
+	if (ordered) {
+		asm volatile("" ::: "memory");
+		*(volatile __u32 *)&t->lock = 0;
+	} else {
+		__sync_lock_test_and_set(&t->lock, 0); // a full barrier
+	}
+}
+
 // A signature of this run. ok: the frame is whole.
 static __always_inline int ours(struct cpu *c, __u8 *p, __u32 form, int ok, __u32 size)
 {
@@ -325,25 +369,25 @@ static __always_inline int ours(struct cpu *c, __u8 *p, __u32 form, int ok, __u3
 	c->frames++;
 	if (any_id)
 		t->form = form;
-	if (flags & TIME_MASK && ok) { // no calls under the lock
+	if (flags & TIME_MASK && ok) {
 		stamp = bpf_be64_to_cpu(*(__u64 *)(p + 10));
 		now = arrival(c, stamp);
 	}
-	if (locked)
-		bpf_spin_lock(&t->lock);
+	if (!lock(t, slot)) {
+		c->given_up++;
+		return XDP_DROP;
+	}
 	if (ok && sequence(t, seq, flags)) {
 		t->frames++;
 		t->bytes += size;
 		if (flags & TIME_MASK)
 			times(t, now, stamp);
-		if (locked)
-			bpf_spin_unlock(&t->lock);
+		unlock(t);
 		return XDP_DROP;
 	}
 	if (!ok)
 		t->corrupt++; // the stream as the frame claims it
-	if (locked)
-		bpf_spin_unlock(&t->lock);
+	unlock(t);
 	c->other_bytes += size;
 	return XDP_DROP;
 }

@@ -20,6 +20,7 @@ type analyseCpu struct {
 	Foreign    uint64
 	Stale      uint64
 	BadStream  uint64
+	GivenUp    uint64
 	Now        uint64
 	GroupStamp uint64
 	Left       uint64
@@ -39,11 +40,8 @@ type analyseHistogram struct {
 }
 
 type analyseStream struct {
-	_    structs.HostLayout
-	Lock struct {
-		_   structs.HostLayout
-		Val uint32
-	}
+	_         structs.HostLayout
+	Lock      uint32
 	Form      uint32
 	Base      uint64
 	Next      uint64
@@ -82,6 +80,7 @@ const (
 	analyseVarLearned    = "learned"
 	analyseVarLocked     = "locked"
 	analyseVarMatch      = "match"
+	analyseVarOrdered    = "ordered"
 	analyseVarRun        = "run"
 	analyseVarSignatures = "signatures"
 )
@@ -154,6 +153,7 @@ type analyseVariableSpecs struct {
 	Learned    *ebpf.VariableSpec `ebpf:"learned"`
 	Locked     *ebpf.VariableSpec `ebpf:"locked"`
 	Match      *ebpf.VariableSpec `ebpf:"match"`
+	Ordered    *ebpf.VariableSpec `ebpf:"ordered"`
 	Run        *ebpf.VariableSpec `ebpf:"run"`
 	Signatures *ebpf.VariableSpec `ebpf:"signatures"`
 }
@@ -205,6 +205,7 @@ type analyseVariables struct {
 	Learned    *ebpf.Variable `ebpf:"learned"`
 	Locked     *ebpf.Variable `ebpf:"locked"`
 	Match      *ebpf.Variable `ebpf:"match"`
+	Ordered    *ebpf.Variable `ebpf:"ordered"`
 	Run        *ebpf.Variable `ebpf:"run"`
 	Signatures *ebpf.Variable `ebpf:"signatures"`
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"runtime"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -24,7 +25,6 @@ const (
 	maxSlots     = 8192    // 270 MB of records
 	maxAddresses = 1 << 20 // pairs of source address and EtherType
 	batch        = 16      // records to one system call
-	lockFlag     = 4       // BPF_F_LOCK: copy a record under its lock (include/uapi/linux/bpf.h)
 )
 
 // Options is what an Analyser looks for and how.
@@ -84,7 +84,7 @@ func loadError(err error) error {
 		return fmt.Errorf("the kernel does not let this process load the receive program; run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON outside a user namespace: %w", fs.ErrPermission)
 	}
 	if v, ok := errors.AsType[*ebpf.VerifierError](err); ok {
-		return fmt.Errorf("the kernel refuses the receive program; wirespeed needs Linux 5.11 or later: %w", v)
+		return fmt.Errorf("the kernel refuses the receive program; it needs Linux 5.17 or later: %w", v)
 	}
 	return fmt.Errorf("load the receive program: %w", err)
 }
@@ -137,6 +137,7 @@ func (a *Analyser) configure(spec *ebpf.CollectionSpec) error {
 		{v.AnyId, flag(o.Learn && !named)},
 		{v.Run, o.Run},
 		{v.Locked, flag(o.Locked)},
+		{v.Ordered, flag(runtime.GOARCH == "amd64" || runtime.GOARCH == "386")},
 		{v.Match, flag(len(o.SrcMACs)*len(o.EtherTypes) > 0)},
 		{v.ClockGroup, uint8(o.ClockGroup)},
 		{v.IdBase, uint32(a.first)},
@@ -206,7 +207,8 @@ func (a *Analyser) Clock() string {
 }
 
 // Read returns what has arrived. It may be called at any time; while frames arrive, counts of one snapshot may lie a few
-// frames apart. TesterDrops is not known here.
+// frames apart. TesterDrops has only what the program itself
+// did not count.
 func (a *Analyser) Read() (engine.Received, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -235,6 +237,7 @@ func (a *Analyser) readCPUs(r *engine.Received) error {
 		r.Foreign += c.Foreign
 		r.Stale += c.Stale
 		r.BadStream += c.BadStream
+		r.TesterDrops += c.GivenUp
 		if c.Frames > 0 {
 			r.Queues++
 		}
@@ -246,14 +249,10 @@ func (a *Analyser) readStreams(r *engine.Received) error {
 	if a.options.Learn && !r.RunKnown || !a.options.Learn && !a.signed() {
 		return nil
 	}
-	o := &ebpf.BatchOptions{}
-	if a.options.Locked {
-		o.ElemFlags = lockFlag
-	}
 	stamped := true
 	var cursor ebpf.MapBatchCursor
 	for {
-		n, err := a.objects.Streams.BatchLookup(&cursor, a.keys, a.got, o)
+		n, err := a.objects.Streams.BatchLookup(&cursor, a.keys, a.got, nil)
 		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 			return fmt.Errorf("read the streams' counts: %w", err)
 		}

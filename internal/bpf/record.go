@@ -24,6 +24,7 @@ type CPU struct {
 	Frames                    uint64 // of the run, not those of bad streams
 	OtherBytes                uint64 // of those frames that are in no Record's Bytes
 	Foreign, Stale, BadStream uint64
+	GivenUp                   uint64 // not counted: another CPU never let go of the stream
 	Now, GroupStamp, Left     uint64
 }
 

@@ -142,7 +142,7 @@ func (r *receiver) read() (engine.Received, error) {
 	if err != nil {
 		return got, err
 	}
-	got.TesterDrops = now.since(r.before, got.Foreign)
+	got.TesterDrops += now.since(r.before, got.Foreign)
 	return got, nil
 }
 
