@@ -3,12 +3,15 @@
 // The receive analysis: runs in the receiving device's poll, on the CPU that polls, once for every frame.
 //
 // Frames that carry this run's signature (or, without one, the run's addresses) are counted and dropped; everything
-// else passes on to the kernel. What each count means is said in analyser.go; the layouts of struct stream and struct
-// cpu are those of Record and CPU there, struct histogram is engine.Histogram.
+// else passes on to the kernel. What each count means is said in engine.Received; the layouts of struct stream and struct
+// cpu are those of Record and CPU in record.go.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+
+#include "checksum.bpf.h"
+#include "histogram.bpf.h"
 
 #define MAGIC_FULL 0x5753
 #define MAGIC_SHORT 0x5773
@@ -23,13 +26,10 @@
 
 #define PROTO_TCP 6
 #define PROTO_UDP 17
-#define OTHER 0         // IP without a checksum that is known here
+#define OTHER 0           // IP without a checksum that is known here
 #define NO_IP 256
 
 #define WINDOW 65536      // bits; 32 fewer numbers are always told apart, see place()
-#define SUB_BITS 5
-#define BUCKETS 1024
-#define TOP_BIT 35        // values of 2^36 ns and more share the last bucket
 #define JUMP (1ll << 30)  // this far above the highest seen, or more, is no loss but a wrong number
 #define GROUP_NS 2000
 #define FCS 4
@@ -51,11 +51,6 @@ const volatile __u64 gap_low = 1, gap_high, gap_ref;
 
 __u32 learned;          // the run id + 256; 0: none yet
 static volatile __u32 zero; // 0, but the verifier does not know it
-
-struct histogram { // engine.Histogram
-	__u64 counts[BUCKETS];
-	__u64 count, sum, min, max, square_hi, square_lo, ref, negative;
-};
 
 struct stream { // Record
 	__u32 lock;  // 1: held
@@ -101,60 +96,6 @@ struct {
 	__type(key, __u64);     // source MAC << 16 | EtherType, as the bytes lie in the frame
 	__type(value, __u8);
 } addresses SEC(".maps");
-
-// Index of the highest bit of 1 to 255.
-#define R2(v) v, v
-#define R4(v) R2(v), R2(v)
-#define R8(v) R4(v), R4(v)
-#define R16(v) R8(v), R8(v)
-#define R32(v) R16(v), R16(v)
-#define R64(v) R32(v), R32(v)
-static const __u8 top_bit[256] = {0, 0, R2(1), R4(2), R8(3), R16(4), R32(5), R64(6), R64(7), R64(7)};
-
-// engine.Bucket
-static __always_inline __u32 bucket(__u64 v)
-{
-	__u32 e = 0;
-
-	if (v < 1 << SUB_BITS)
-		return v;
-	if (v >> (TOP_BIT + 1))
-		return BUCKETS - 1;
-	if (v >> 32)
-		e = 32;
-	else if (v >> 24)
-		e = 24;
-	else if (v >> 16)
-		e = 16;
-	else if (v >> 8)
-		e = 8;
-	e += top_bit[v >> e & 255];
-	return ((e - SUB_BITS + 1) << SUB_BITS | (v >> (e - SUB_BITS) & ((1 << SUB_BITS) - 1))) & (BUCKETS - 1);
-}
-
-// engine.Histogram.Record; d is the distance of v to the histogram's reference.
-static __always_inline void record(struct histogram *h, __u64 v, __u64 d)
-{
-	__u64 a = d >> 32, b = (__u32)d, low = b * b;
-
-	h->counts[bucket(v)]++;
-	if (!h->count++ || v < h->min)
-		h->min = v;
-	if (v > h->max)
-		h->max = v;
-	h->sum += v;
-	if (a) { // (a 2^32 + b)^2 = a^2 2^64 + a b 2^33 + b^2
-		__u64 middle = a * b;
-
-		h->square_hi += a * a + (middle >> 31);
-		low += middle << 33;
-		if (low < middle << 33)
-			h->square_hi++;
-	}
-	h->square_lo += low;
-	if (h->square_lo < low)
-		h->square_hi++;
-}
 
 // Marks sequence number s, which is ahead of the expected one (or, below 0, behind). Returns whether it is a new one.
 // Up to 31 numbers at the far end of the window come out as late, because their word already belongs to the next epoch.
@@ -241,45 +182,6 @@ static __always_inline void times(struct stream *t, __u64 now, __u64 stamp)
 			t->gap_inside++;
 	}
 	t->last_ns += gap;
-}
-
-// Keeps the compiler from making a tree of a long sum: that needs more registers than there are, and a frame's few words
-// are added faster one by one than spilled.
-#define IN_ORDER(v) asm volatile("" : "+r"(v))
-
-// n bytes, if that bit of the length is set. The place is worked out from the length each time instead of moving a
-// pointer along: that way the verifier has one state after every step and not two. The caller has compared the length
-// with the end of the frame; the second comparison is for the verifier alone.
-#define ADD(n)                                                       \
-	if (len & n) {                                               \
-		__u8 *q = p + (len & 0xfff & ~(2 * n - 1));          \
-		if (q + n <= end) {                                  \
-			_Pragma("unroll") for (int i = 0; i < n / 4; i++) \
-			{                                            \
-				sum += ((__u32 *)q)[i];              \
-				IN_ORDER(sum);                       \
-			}                                            \
-			if (n == 2)                                  \
-				sum += *(__u16 *)q;                  \
-			if (n == 1)                                  \
-				sum += *q;                           \
-		}                                                    \
-	}
-
-// Folded ones' complement sum (RFC 1071) of the len bytes at p, all of which are before end. Words are added as they lie
-// in memory: the sum does not care as long as all are read the same way.
-static __always_inline __u16 add_up(__u8 *p, __u8 *end, __u32 len, __u64 sum)
-{
-	for (int i = 0; i < 15 && i < len / 256; i++) {
-		if (p + 256 * i + 256 > end)
-			break;
-		sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)(p + 256 * i), 256, 0);
-	}
-	ADD(128) ADD(64) ADD(32) ADD(16) ADD(8) ADD(4) ADD(2) ADD(1)
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	for (int i = 0; i < 3; i++)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
 }
 
 // Where the signature may lie. The functions that take one are called with constants for proto and head wherever they are
