@@ -90,13 +90,16 @@ func (c *demoCmd) fill(e *env, d *lab.Demo, set *stream.Set) (*trial.Outcome, er
 		watch := watchCores(r)
 		o, err := r.Run(e.ctx, trial.Spec{
 			Set: set, Tx: []engine.Target{tx}, Rx: []engine.Target{rx}, Duration: time.Duration(c.Duration), Queues: 1,
-			CatchUp: trial.DefaultCatchUp, MayMend: true, Command: append([]string{"wirespeed"}, e.args...),
+			CatchUp: time.Duration(c.Duration), MayMend: true, Command: append([]string{"wirespeed"}, e.args...),
 		})
 		if err != nil {
 			return nil, err
 		}
 		got := o.Report.Ports[1].Rx
 		drops := got.TesterDrops
+		if try > 1 {
+			forgive(o)
+		}
 		if drops == nil || *drops == 0 || try == demoTries || o.Exit != 0 {
 			o.Report.Notes = append(slices.Concat(o.Report.Notes, lowered), watch.bounds(o.Report)...)
 			return o, nil
@@ -109,6 +112,15 @@ func (c *demoCmd) fill(e *env, d *lab.Demo, set *stream.Set) (*trial.Outcome, er
 		e.message(lowered[len(lowered)-1])
 		set = set.Clone()
 		set.Rate = wire.Rate{Kind: wire.RateFPS, Num: next, Den: 1}
+	}
+}
+
+// forgive turns a missed rate into a note: the demonstration chose that rate itself. Frames that were not sent stay a failure.
+func forgive(o *trial.Outcome) {
+	tx := o.Report.Ports[0].Tx
+	if o.Exit == trial.ExitShort && tx.Sent > 0 && tx.Unsent == 0 {
+		o.Report.Notes = append(o.Report.Notes, o.Why)
+		o.Report.Error, o.Exit, o.Why = nil, trial.ExitOK, ""
 	}
 }
 
