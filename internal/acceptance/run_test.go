@@ -35,7 +35,7 @@ type result struct {
 // run runs one command line in this process and checks its document. What does not end by itself is interrupted.
 func run(t testing.TB, args ...string) *result {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(context.Background(), patience) // also in a cleanup, where t.Context is done
 	defer stop()
 	var out, errs bytes.Buffer
 	exit := cli.Run(ctx, args, strings.NewReader(""), &out, &errs)
