@@ -14,10 +14,16 @@ import (
 	"github.com/wirespeed/wirespeed/internal/trial"
 )
 
+// spareProcs is how many goroutines can run beside one spinning worker on each core.
+const spareProcs = 4
+
 func main() {
 	// The main thread stays with this goroutine, so that no other one changes its network namespace: /proc/self is this
 	// thread's.
 	runtime.LockOSThread()
+	// A worker that spins to keep a rate holds its P for the whole run: without spare ones the rest of the program, which
+	// has to stop it, waits for up to 10 ms at a time.
+	runtime.GOMAXPROCS(runtime.NumCPU() + spareProcs)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	signals := make(chan os.Signal, 2)
