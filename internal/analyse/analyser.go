@@ -212,9 +212,11 @@ func (s *stream) take(sig *packet.Signature, size int, ns int64, gap *gapRange) 
 		s.lastSeen, s.lastSeq = true, seq
 	}
 	s.order.add(seq, what == inOrder, ns)
-	if ns != 0 {
-		s.times(sig, ns, gap)
+	if ns == 0 {
+		s.before = 0 // the next gap would be that of two
+		return
 	}
+	s.times(sig, ns, gap)
 }
 
 // times records latency, and the gap to the arrival before: of frames that are counted, in the order of arrival.

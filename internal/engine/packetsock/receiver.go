@@ -109,7 +109,7 @@ func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 		if ring.ready() {
 			r.mu.Lock()
 			r.clock.follow()
-			ring.block(r.analyser, r.clock.offset)
+			ring.block(r.analyser, &r.clock)
 			r.mu.Unlock()
 			continue
 		}
@@ -138,7 +138,7 @@ func (r *receiver) Snapshot() (engine.Received, error) {
 	s.Queues = 1
 	s.Clock = "packet socket, time stamp of the kernel for every frame, CLOCK_REALTIME turned into CLOCK_MONOTONIC"
 	if r.clock.steps > 0 {
-		s.Clock += fmt.Sprintf(" (the time was set %d times)", r.clock.steps)
+		s.Clock += fmt.Sprintf(" (the time was set %d times: frames whose stamp may be of before or after have no time)", r.clock.steps)
 	}
 	return s, r.failed
 }

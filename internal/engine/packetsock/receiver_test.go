@@ -105,8 +105,25 @@ func TestStampClockFollowsASetTime(t *testing.T) {
 	for _, by := range []time.Duration{time.Second, -time.Second} {
 		s.offset, s.steps = right+int64(by), 0
 		s.follow()
-		if d := s.offset - right; s.steps != 1 || d > 50_000 || d < -50_000 {
+		if d := s.offset - right; s.steps != 1 || d > int64(time.Millisecond) || d < -int64(time.Millisecond) {
 			t.Errorf("after a step of %v: %d steps, %d ns off", by, s.steps, d)
+		}
+	}
+}
+
+// A stamp is turned by the distance of its own time, and by none where that is not certain.
+func TestStampClockOfEarlierTimes(t *testing.T) {
+	// The time was set forward by 500 at 1700..2200, and back by 300 at 3000..2700.
+	s := stampClock{offset: 10_300 - 500, from: 2750, checked: 4000, clear: 2901, steps: 2}
+	s.eras[0] = era{from: 1000, until: 1600, offset: 10_000}
+	s.eras[1] = era{from: 2200, until: 2900, offset: 10_000 - 500}
+	for stamp, want := range map[int64]int64{
+		999: 0, 1000: 11_000, 1600: 11_600, 1601: 0, 2199: 0, 2200: 11_700, 2749: 12_249,
+		2750: 0, 2900: 0, // of the second or of the third
+		2901: 12_701, 4000: 13_800, 4001: 0,
+	} {
+		if got := s.at(stamp); got != want {
+			t.Errorf("stamp %d: %d, want %d", stamp, got, want)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func (r *rxRing) ready() bool {
 	return atomic.LoadUint32(&r.header().Block_status)&unix.TP_STATUS_USER != 0
 }
 
-// block analyses the next block, which is ready, and gives it back. offset turns its time stamps into CLOCK_MONOTONIC.
-func (r *rxRing) block(a *analyse.Analyser, offset int64) {
+// block analyses the next block, which is ready, and gives it back. clock turns its time stamps into CLOCK_MONOTONIC.
+func (r *rxRing) block(a *analyse.Analyser, clock *stampClock) {
 	h := r.header()
 	block := r.memory[r.next*blockSize : (r.next+1)*blockSize]
 	at := h.Offset_to_first_pkt
@@ -91,7 +91,7 @@ func (r *rxRing) block(a *analyse.Analyser, offset int64) {
 		if p.Status&unix.TP_STATUS_VLAN_VALID != 0 {
 			from = putTag(block, from, p)
 		}
-		a.Frame(block[from:to], int64(p.Sec)*1e9+int64(p.Nsec)+offset)
+		a.Frame(block[from:to], clock.at(int64(p.Sec)*1e9+int64(p.Nsec)))
 		at += p.Next_offset
 	}
 	atomic.StoreUint32(&h.Block_status, unix.TP_STATUS_KERNEL)
