@@ -43,7 +43,15 @@ func TestEveryPairOfEngines(t *testing.T) {
 		if *s.Frames != 5000 || *s.Lost != 0 {
 			t.Errorf("%s", show(s))
 		}
-		if s.LatencyNs == nil || s.LatencyNs.Count != 5000 || s.LatencyNs.Negative != 0 || s.GapNs == nil || s.GapNs.Count != 4999 {
+		if s.LatencyNs == nil || s.LatencyNs.Negative != 0 || s.GapNs == nil {
+			t.Fatalf("latency and gaps: %s", show(s))
+		}
+		l, g := s.LatencyNs, s.GapNs
+		if strings.Contains(l.Clock, "the time was set") { // on some hosts many times a second: then not every stamp is good
+			if l.Count < 2500 || l.Count > 5000 || g.Count >= l.Count {
+				t.Errorf("latency and gaps: %s", show(s))
+			}
+		} else if l.Count != 5000 || g.Count != 4999 {
 			t.Errorf("latency and gaps: %s", show(s))
 		}
 	})

@@ -63,7 +63,15 @@ func TestInterruptTwice(t *testing.T) {
 	inside(t, p.NSA, "tc", "qdisc", "add", "dev", "va", "root", "tbf", "rate", "100kbit", "burst", "1600", "limit", "600000")
 	before := procNetDev(t, p.NSA, "va")
 	s := startProgram(t, 0, "send", "packet:"+p.PortA+"?qdisc=use", "--rate", "5kpps", "--duration", "30s")
-	moving(t, s, p.NSA, "va", before, 30) // more than the burst: the rest waits
+	moving(t, s, p.NSA, "va", before, 1)
+	va, err := p.NSA.Link("va")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the drain would take longer than its limit", func() bool {
+		n, err := p.NSA.Backlog(va.Index)
+		return err == nil && n > 1000
+	})
 	s.signal(t, syscall.SIGINT)
 	time.Sleep(50 * time.Millisecond)
 	if s.ended() {
