@@ -21,6 +21,18 @@ const (
 	ShortLen = 8
 )
 
+// String is the form's name in options and reports.
+func (f Form) String() string {
+	switch f {
+	case FormFull:
+		return "full"
+	case FormShort:
+		return "short"
+	default:
+		return "none"
+	}
+}
+
 // Len is the number of bytes of the form.
 func (f Form) Len() int {
 	switch f {

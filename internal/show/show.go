@@ -106,7 +106,7 @@ func Make(set *stream.Set, n int, dump bool) (*Document, error) {
 	for i := range p.Streams {
 		s := &p.Streams[i]
 		longest = max(longest, s.Lens[len(s.Lens)-1])
-		doc.Streams = append(doc.Streams, Stream{Name: s.Name, Weight: s.Set.Weight, Size: s.Set.Size.Text, Signature: formName(s.Form)})
+		doc.Streams = append(doc.Streams, Stream{Name: s.Name, Weight: s.Set.Weight, Size: s.Set.Size.Text, Signature: s.Form.String()})
 	}
 	im := p.Bind(b)
 	frames := []program.Frame{{Buf: make([]byte, longest)}}
@@ -130,19 +130,8 @@ func decode(index int, s *program.Stream, raw []byte) Frame {
 	f.Layers = layersOf(raw, s.SigOff)
 	f.Payload = len(raw) - s.SigOff
 	if sig, ok := packet.ParseSignature(raw[s.SigOff:]); ok && s.Form != packet.FormNone {
-		f.Signature = &Signature{Form: formName(sig.Form), Run: int(sig.Run), Stream: int(sig.Stream), Seq: sig.Seq}
+		f.Signature = &Signature{Form: sig.Form.String(), Run: int(sig.Run), Stream: int(sig.Stream), Seq: sig.Seq}
 		f.Payload -= sig.Form.Len()
 	}
 	return f
-}
-
-func formName(f packet.Form) string {
-	switch f {
-	case packet.FormFull:
-		return "full"
-	case packet.FormShort:
-		return "short"
-	default:
-		return "none"
-	}
 }

@@ -149,7 +149,7 @@ func (u *run) learned(g *engine.StreamReceived, s ReceiveSpec, j *judge, path st
 		g.Latency = nil
 	}
 	merge(&m, g)
-	st := report.Stream{Name: fmt.Sprintf("id %d", g.ID), ID: int(g.ID), Signature: FormName(g.Form)}
+	st := report.Stream{Name: fmt.Sprintf("id %d", g.ID), ID: int(g.ID), Signature: g.Form.String()}
 	st.Rx = m.streamRx(j, path+".rx", u.rx[0].got.Clock, false)
 	if !s.SameClock {
 		j.unknown(path+".rx.latency_ns", "whether the sender's clock agrees with this one is unknown; --clock same or --clock ptp says so")

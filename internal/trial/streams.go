@@ -7,18 +7,6 @@ import (
 	"github.com/wirespeed/wirespeed/report"
 )
 
-// FormName is how a form of the signature is called in options and reports.
-func FormName(f packet.Form) string {
-	switch f {
-	case packet.FormFull:
-		return "full"
-	case packet.FormShort:
-		return "short"
-	default:
-		return "none"
-	}
-}
-
 // streams makes the document's streams: in the order of definition, queues and ports added up.
 func (u *run) streams(doc *report.Run, j *judge) []report.Stream {
 	out := []report.Stream{}
@@ -28,7 +16,7 @@ func (u *run) streams(doc *report.Run, j *judge) []report.Stream {
 		tx, inexact := u.streamSent(doc, i)
 		s := report.Stream{
 			Name: st.Name, ID: int(u.tx[0].plan.IDBase) + i*u.tx[0].plan.Queues, FrameSize: st.Set.Size.Text,
-			Signature: FormName(st.Form), Tx: &report.StreamTx{Frames: tx},
+			Signature: st.Form.String(), Tx: &report.StreamTx{Frames: tx},
 		}
 		switch {
 		case len(u.rx) == 0:
