@@ -66,7 +66,10 @@ func (e *env) print(o *trial.Outcome) (int, error) {
 	default:
 		err = render.Text(e.stdout, o.Report)
 	}
-	return o.Exit, err
+	if err != nil {
+		return 0, trial.Environment("make room, or write elsewhere", "the run is over, but its report could not be written: %v", err)
+	}
+	return o.Exit, nil
 }
 
 func hostRecord() report.Host {
