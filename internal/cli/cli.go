@@ -95,6 +95,7 @@ func parse(g *grammar, args []string, stdout, stderr io.Writer) (ctx *kong.Conte
 		kong.Description("A packet generator, an analyser and a laboratory of the transmit path. Sizes are bytes with the FCS."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { done = true }),
+		kong.WithHyphenPrefixedParameters(true), // a value below 0 is refused by who knows what the value means
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 	if err != nil {
