@@ -42,7 +42,7 @@ func (n *NS) Link(name string) (Link, error) {
 		return r.Name == name
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return l, fmt.Errorf("no device %q%s; `wirespeed ports` lists those there are: %w", name, n.where(), err)
+		return l, &Absent{What: fmt.Sprintf("no device %q%s", name, n.where()), Mend: "`wirespeed ports` lists those there are"}
 	}
 	return l, err
 }

@@ -51,7 +51,7 @@ func OpenNS(name string) (*NS, error) {
 		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) && name != "" {
-		return nil, fmt.Errorf("no network namespace %q; `ip netns list` shows those there are: %w", name, fs.ErrNotExist)
+		return nil, &Absent{What: fmt.Sprintf("no network namespace %q", name), Mend: "`ip netns list` shows those there are"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("network namespace %q: %w", name, needRoot(err))

@@ -3,8 +3,10 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/report"
 )
 
@@ -54,7 +56,11 @@ func EnvironmentOf(err error) error {
 	if errors.Is(err, engine.ErrInput) {
 		return UsageOf(err)
 	}
-	return &Refusal{Code: ExitEnvironment, Message: err.Error(), cause: err}
+	r := &Refusal{Code: ExitEnvironment, Message: err.Error(), cause: err}
+	if a, ok := errors.AsType[*host.Absent](err); ok {
+		r.Message, r.Mend = strings.TrimSuffix(r.Message, "; "+a.Mend), a.Mend
+	}
+	return r
 }
 
 // UsageOf wraps an error that came from the user's input.
