@@ -188,5 +188,5 @@ type Interval struct {
 	RxFPS float64 `json:"rx_fps"`
 	Tx    uint64  `json:"tx"` // so far
 	Rx    uint64  `json:"rx"`
-	Lost  *int64  `json:"lost"` // tx - rx so far; frames under way included
+	Lost  *int64  `json:"lost"` // tx less different rx so far, frames under way included; null where only one side is here
 }

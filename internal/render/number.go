@@ -69,6 +69,14 @@ func both(v float64, unit string) string {
 	return fmt.Sprintf("%s (%s)", short(v, unit), group(strconv.FormatFloat(v, 'f', 0, 64)))
 }
 
+// perFrame prints how many of something there are for each frame; of few, for how many frames there is one.
+func perFrame(v float64) string {
+	if v > 0 && v < 0.001 {
+		return "1 per " + group(strconv.FormatFloat(1/v, 'f', 0, 64)) + " frames"
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
 // share prints a part of 1 as a percentage.
 func share(v float64) string { return strconv.FormatFloat(v*100, 'f', 2, 64) + " %" }
 

@@ -9,16 +9,20 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// lineWidth is where long sentences are broken, and cellWidth where long cells are.
+// lineWidth is where long sentences are broken, and cellWidth where long cells are. A label has labelWidth: what is left of
+// a line is shared by the columns of two ports.
 const (
-	lineWidth = 100
-	cellWidth = 40
+	lineWidth  = 80
+	cellWidth  = 40
+	labelWidth = 26
+	portWidth  = (lineWidth - labelWidth - 4) / portsAbreast
 )
 
 // page collects a report as text.
 type page struct {
 	b       strings.Builder
 	reasons map[string]string // why something is unknown, by its path
+	clocks  []string          // those that were named already
 }
 
 func (p *page) line(format string, args ...any) {
@@ -28,7 +32,7 @@ func (p *page) line(format string, args ...any) {
 
 // sentence writes a long line, broken at spaces, with its continuation indented.
 func (p *page) sentence(indent, s string) {
-	for i, part := range strings.Split(text.WrapSoft(clean(s), lineWidth), "\n") {
+	for i, part := range strings.Split(text.WrapSoft(clean(s), lineWidth-len(indent)), "\n") {
 		if i > 0 {
 			part = strings.Repeat(" ", len(indent)) + strings.TrimSpace(part)
 		} else {
@@ -44,21 +48,16 @@ func (p *page) write(w io.Writer) error {
 	return err
 }
 
-// unknown prints a null with its reason.
-func (p *page) unknown(path string) string {
+// why is the reason of a null.
+func (p *page) why(path string) string {
 	if why := p.reasons[path]; why != "" {
-		return "unknown (" + why + ")"
+		return why
 	}
-	return "unknown (no reason was recorded)"
+	return "no reason was recorded"
 }
 
-// because appends the reason that a known number carries, if it carries one.
-func (p *page) because(path, value string) string {
-	if why := p.reasons[path]; why != "" {
-		return value + " (" + why + ")"
-	}
-	return value
-}
+// unknown prints a null with its reason.
+func (p *page) unknown(path string) string { return "unknown (" + p.why(path) + ")" }
 
 // floatOr prints v, or why it is unknown.
 func (p *page) floatOr(path string, v *float64, format func(float64) string) string {
@@ -66,14 +65,6 @@ func (p *page) floatOr(path string, v *float64, format func(float64) string) str
 		return p.unknown(path)
 	}
 	return format(*v)
-}
-
-// countOr prints v, or why it is unknown.
-func (p *page) countOr(path string, v *uint64) string {
-	if v == nil {
-		return p.unknown(path)
-	}
-	return count(*v)
 }
 
 // grid is a table under construction.
@@ -103,10 +94,19 @@ func (p *page) table(header []string) *grid {
 		configs[i] = table.ColumnConfig{Number: i + 1, WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft}
 	}
 	if len(header) <= 2 {
-		configs[len(configs)-1].WidthMax = lineWidth - cellWidth
+		configs[len(configs)-1].WidthMax = lineWidth - labelWidth - 2
 	}
 	t.SetColumnConfigs(configs)
 	return g
+}
+
+// narrow gives the columns of ports equal shares of a line.
+func (g *grid) narrow(columns int) {
+	configs := []table.ColumnConfig{{Number: 1, WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft}}
+	for i := 1; i < columns; i++ {
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: portWidth, WidthMaxEnforcer: text.WrapSoft})
+	}
+	g.t.SetColumnConfigs(configs)
 }
 
 // numbers aligns all columns but the first to the right.
@@ -120,16 +120,6 @@ func (g *grid) numbers(columns int) {
 }
 
 func (g *grid) row(values ...string) { g.t.AppendRow(cells(values)) }
-
-// quiet adds a row of counts that is left out where there is nothing to say: every one is 0.
-func (g *grid) quiet(values ...string) {
-	for _, v := range values[1:] {
-		if v != "0" && v != "" {
-			g.row(values...)
-			return
-		}
-	}
-}
 
 // end writes the table and an empty line.
 func (g *grid) end() {

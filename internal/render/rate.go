@@ -18,14 +18,20 @@ func Rate(w io.Writer, r wire.RateReport) error {
 		link = short(float64(*r.LinkBps), "bit/s")
 	}
 	t.row("link", link)
-	t.row("line rate", p.floatOr("fps_max", r.FPSMax, linePPS))
+	ofLine := func(label, path string, v *float64, format func(float64) string) {
+		if v == nil && r.LinkBps == nil && p.why(path) == p.why("link_bps") {
+			return // the row of the link says it
+		}
+		t.row(label, p.floatOr(path, v, format))
+	}
+	ofLine("line rate", "fps_max", r.FPSMax, linePPS)
 	t.row("frames/s", linePPS(r.FPS))
 	t.row("L1 (with preamble and gap)", bitRate(r.L1Bps))
 	t.row("L2 (frames with FCS)", bitRate(r.L2Bps))
 	t.row("L2 without FCS", bitRate(r.L2NoFCSBps))
 	t.row("L3 (packets)", bitRate(r.L3Bps))
-	t.row("line share (L1)", p.floatOr("line_share", r.LineShare, share))
-	t.row("L2 share of the line", p.floatOr("l2_line_share", r.L2LineShare, share))
+	ofLine("line share (L1)", "line_share", r.LineShare, share)
+	ofLine("L2 share of the line", "l2_line_share", r.L2LineShare, share)
 	t.row("packet interval", p.floatOr("gap_ns", r.GapNs, nanoseconds))
 	t.end()
 	return p.write(w)

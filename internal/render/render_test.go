@@ -139,7 +139,7 @@ func TestText(t *testing.T) {
 				t.Error("an escape sequence got through")
 			}
 			for i, line := range strings.Split(b.String(), "\n") {
-				if len(line) > 140 || strings.TrimRight(line, " ") != line {
+				if len(line) > 90 || strings.TrimRight(line, " ") != line {
 					t.Errorf("line %d is %d bytes long or ends with a space: %q", i+1, len(line), line)
 				}
 			}
@@ -153,7 +153,7 @@ func TestTextOfManyPorts(t *testing.T) {
 	sender := r.Ports[0]
 	r.Ports = nil
 	for i := range 5 {
-		sender.Port = fmt.Sprintf("packet:port%d", i)
+		sender.Port = fmt.Sprintf("packet:port%d", i) + "@a-namespace?speed=10G"
 		r.Ports = append(r.Ports, sender)
 	}
 	var b bytes.Buffer
@@ -166,7 +166,7 @@ func TestTextOfManyPorts(t *testing.T) {
 		}
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
-		if len(line) > 120 {
+		if len(line) > 90 {
 			t.Errorf("%d bytes wide: %q", len(line), line)
 		}
 	}
@@ -293,7 +293,8 @@ func TestNumbers(t *testing.T) {
 		short(14880952.4, "pps"): "14.88 Mpps", short(999.96, "pps"): "1 kpps", short(0, "pps"): "0 pps", short(-1500, ""): "-1.5 k",
 		rate(750064): "750.1 kpps (750,064)", rate(12.5): "12.5 pps", bitRate(504043008): "504 Mbit/s (504,043,008)",
 		share(0.504043): "50.40 %", nanoseconds(67.2): "67.2 ns", nanoseconds(1.333e9): "1.333 s", nanoseconds(41200): "41.2 us",
-		nanoseconds(0): "0 ns", nanoseconds(3.6e12): "3600 s", clean("a\x1b\u009bb"): "a??b",
+		nanoseconds(0): "0 ns", nanoseconds(3.6e12): "3600 s", perFrame(0): "0", perFrame(1.0 / 64): "0.0156", perFrame(1.17e-6): "1 per 854,701 frames", seconds(0): "0.000000 s", seconds(0.0195): "19.5000 ms",
+		clean("a\x1b\u009bb"): "a??b",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -2,56 +2,10 @@ package render
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wirespeed/wirespeed/report"
 )
-
-// footnotes number the reasons of a table whose cells are too narrow for them.
-type footnotes struct {
-	page  *page
-	order []string
-	index map[string]int
-}
-
-func (p *page) footnotes() *footnotes { return &footnotes{page: p, index: map[string]int{}} }
-
-// unknown prints a null with the number of its reason.
-func (f *footnotes) unknown(path string) string {
-	why := f.page.reasons[path]
-	if why == "" {
-		why = "no reason was recorded"
-	}
-	if f.index[why] == 0 {
-		f.order = append(f.order, why)
-		f.index[why] = len(f.order)
-	}
-	return fmt.Sprintf("unknown (%d)", f.index[why])
-}
-
-func (f *footnotes) count(path string, v *uint64) string {
-	if v == nil {
-		return f.unknown(path)
-	}
-	return count(*v)
-}
-
-// ns prints a time; a percentile that is null had too few samples, which needs no reason of its own.
-func (f *footnotes) ns(v *uint64) string {
-	if v == nil {
-		return "too few"
-	}
-	return nanoseconds(float64(*v))
-}
-
-// end writes the reasons below the table, where the table left an empty line.
-func (f *footnotes) end() {
-	for i, why := range f.order {
-		f.page.sentence(fmt.Sprintf("(%d) ", i+1), why)
-	}
-	if len(f.order) > 0 {
-		f.page.line("")
-	}
-}
 
 // streams shows what became of each stream.
 func (p *page) streams(r *report.Run) {
@@ -59,15 +13,12 @@ func (p *page) streams(r *report.Run) {
 		return
 	}
 	p.definitions(r)
-	received := false
-	for i := range r.Streams {
-		received = received || r.Streams[i].Rx != nil
-	}
-	if !received {
+	if streams, _ := received(r); len(streams) == 0 {
 		return
 	}
 	p.arrivals(r)
-	p.times(r)
+	p.latency(r)
+	p.gaps(r)
 	p.order(r)
 }
 
@@ -103,6 +54,10 @@ func (p *page) arrivals(r *report.Run) {
 			continue
 		}
 		path := fmt.Sprintf("streams[%d].rx.", i)
+		if why := p.sameReason(path, "lost", "duplicate", "reordered", "late", "corrupt", "bad_seq"); why != "" && s.Rx.Lost == nil {
+			g.row(name(s), f.count(path+"frames", s.Rx.Frames), f.noted("unknown", why))
+			continue
+		}
 		lost := ""
 		if s.Rx.Lost == nil {
 			lost = f.unknown(path + "lost")
@@ -117,59 +72,112 @@ func (p *page) arrivals(r *report.Run) {
 	f.end()
 }
 
-// times shows latency and gaps.
-func (p *page) times(r *report.Run) {
-	latency := p.table([]string{"LATENCY", "frames", "min", "mean", "p50", "p90", "p99", "p99.9", "max", "floor p50"})
-	latency.numbers(10)
-	gaps := p.table([]string{"GAP", "gaps", "mean", "stdev", "p1", "p50", "p99", "max", "within 5 %"})
-	gaps.numbers(9)
-	fl, fg := p.footnotes(), p.footnotes()
-	var clocks []string
-	for i := range r.Streams {
-		s := &r.Streams[i]
-		if s.Rx == nil {
-			continue
-		}
-		path := fmt.Sprintf("streams[%d].rx.", i)
-		if l := s.Rx.LatencyNs; l == nil {
-			latency.row(name(s), fl.unknown(path+"latency_ns"))
-		} else {
-			floor := fl.floor(path+"latency_ns.floor_p50", l.FloorP50)
-			latency.row(name(s), count(l.Count), nanoseconds(float64(l.Min)), nanoseconds(l.Mean), fl.ns(l.P50), fl.ns(l.P90),
-				fl.ns(l.P99), fl.ns(l.P999), nanoseconds(float64(l.Max)), floor)
-			if l.Clock != "" && (len(clocks) == 0 || clocks[len(clocks)-1] != l.Clock) {
-				clocks = append(clocks, l.Clock)
-			}
-		}
-		if v := s.Rx.GapNs; v == nil {
-			gaps.row(name(s), fg.unknown(path+"gap_ns"))
-		} else {
-			within := ""
-			if v.Within5Pct == nil {
-				within = fg.unknown(path + "gap_ns.within_5pct")
-			} else {
-				within = share(*v.Within5Pct)
-			}
-			gaps.row(name(s), count(v.Count), nanoseconds(v.Mean), nanoseconds(v.Stdev), fg.ns(v.P1), fg.ns(v.P50), fg.ns(v.P99),
-				nanoseconds(float64(v.Max)), within)
+// sameReason is the one reason that all these fields are unknown for; empty where one is known, or for another reason.
+func (p *page) sameReason(path string, fields ...string) string {
+	why := p.reasons[path+fields[0]]
+	for _, f := range fields {
+		if p.reasons[path+f] != why {
+			return ""
 		}
 	}
-	latency.end()
-	fl.end()
-	for _, c := range clocks {
-		p.sentence("latency clock: ", c)
-		p.line("")
-	}
-	gaps.end()
-	fg.end()
+	return why
 }
 
-// floor prints what the port pair itself adds to the latency.
-func (f *footnotes) floor(path string, v *uint64) string {
-	if v == nil {
-		return f.unknown(path)
+// received are the streams that were received, with their paths.
+func received(r *report.Run) (streams []*report.Stream, paths []string) {
+	for i := range r.Streams {
+		if r.Streams[i].Rx != nil {
+			streams = append(streams, &r.Streams[i])
+			paths = append(paths, fmt.Sprintf("streams[%d].rx.", i))
+		}
 	}
-	return nanoseconds(float64(*v))
+	return streams, paths
+}
+
+// latency shows the time from stamp to arrival.
+func (p *page) latency(r *report.Run) {
+	g := p.table([]string{"LATENCY", "min", "mean", "p50", "p90", "p99", "p99.9", "max"})
+	g.numbers(8)
+	f := p.footnotes()
+	var about, clocks []string
+	known := false
+	streams, paths := received(r)
+	for i, s := range streams {
+		l := s.Rx.LatencyNs
+		if l == nil {
+			g.row(name(s), f.unknown(paths[i]+"latency_ns"))
+			continue
+		}
+		known = true
+		g.row(name(s), nanoseconds(float64(l.Min)), nanoseconds(l.Mean), f.ns(l.P50), f.ns(l.P90), f.ns(l.P99), f.ns(l.P999), nanoseconds(float64(l.Max)))
+		if s.Rx.Frames != nil && *s.Rx.Frames != l.Count {
+			about = append(about, fmt.Sprintf("%s: of %s of its frames", name(s), count(l.Count)))
+		}
+		if l.FloorP50 != nil {
+			about = append(about, fmt.Sprintf("%s: the ports alone have a p50 of %s", name(s), nanoseconds(float64(*l.FloorP50))))
+		}
+		if l.Clock != "" && !slices.Contains(p.clocks, l.Clock) {
+			p.clocks = append(p.clocks, l.Clock)
+			clocks = append(clocks, l.Clock)
+		}
+	}
+	p.tableOr(known, "latency", g, f)
+	for _, s := range about {
+		p.sentence("latency of ", s)
+	}
+	for _, c := range clocks {
+		p.sentence("latency clock: ", c)
+	}
+	if len(about)+len(clocks) > 0 {
+		p.line("")
+	}
+}
+
+// gaps shows the time between arrivals. The share of gaps as asked for is left out where no constant gap was.
+func (p *page) gaps(r *report.Run) {
+	streams, paths := received(r)
+	known, asked := false, false
+	for _, s := range streams {
+		known = known || s.Rx.GapNs != nil
+		asked = asked || s.Rx.GapNs != nil && s.Rx.GapNs.Within5Pct != nil
+	}
+	header := []string{"GAP", "mean", "stdev", "p1", "p50", "p99", "max"}
+	if asked {
+		header = append(header, "within 5 %")
+	}
+	g := p.table(header)
+	g.numbers(len(header))
+	f := p.footnotes()
+	for i, s := range streams {
+		v := s.Rx.GapNs
+		if v == nil {
+			g.row(name(s), f.unknown(paths[i]+"gap_ns"))
+			continue
+		}
+		row := []string{name(s), nanoseconds(v.Mean), nanoseconds(v.Stdev), f.ns(v.P1), f.ns(v.P50), f.ns(v.P99), nanoseconds(float64(v.Max))}
+		switch {
+		case !asked:
+		case v.Within5Pct == nil:
+			row = append(row, f.unknown(paths[i]+"gap_ns.within_5pct"))
+		default:
+			row = append(row, share(*v.Within5Pct))
+		}
+		g.row(row...)
+	}
+	p.tableOr(known, "gaps", g, f)
+}
+
+// tableOr writes a table and its footnotes; where nothing in it is known, only why.
+func (p *page) tableOr(known bool, what string, g *grid, f *footnotes) {
+	if known {
+		g.end()
+		f.end()
+		return
+	}
+	for _, why := range f.order {
+		p.sentence(what+" unknown: ", why)
+	}
+	p.line("")
 }
 
 // order shows the finer measures of reordering where a stream has some.
