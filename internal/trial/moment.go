@@ -11,19 +11,14 @@ import (
 
 // moment is what the live view shows: sums of all ports at one time.
 type moment struct {
-	atNs     int64
-	tx, rx   uint64
-	unique   uint64 // rx without duplicates and corrupt ones
-	receives bool
+	atNs   int64
+	tx, rx uint64
+	unique uint64 // rx without duplicates and corrupt ones
+	both   bool   // something sends here, and something receives
 }
 
 func (u *run) moment() moment {
-	m := moment{atNs: host.Monotonic(), receives: len(u.rx) > 0}
-	for _, x := range u.tx {
-		for _, q := range x.port.Counters().Queues {
-			m.tx += q.Sent
-		}
-	}
+	m := moment{atNs: host.Monotonic(), both: len(u.tx) > 0 && len(u.rx) > 0}
 	for _, x := range u.rx {
 		got, err := x.recv.Snapshot()
 		if err != nil {
@@ -32,6 +27,12 @@ func (u *run) moment() moment {
 		m.rx += got.Frames
 		for _, s := range got.Streams {
 			m.unique += s.Frames
+		}
+	}
+	// Senders are read last: what arrived by then was sent before.
+	for _, x := range u.tx {
+		for _, q := range x.port.Counters().Queues {
+			m.tx += q.Sent
 		}
 	}
 	return m
@@ -44,8 +45,9 @@ func interval(beginNs int64, last, now moment) report.Interval {
 		TxFPS: float64(now.tx-last.tx) / seconds, RxFPS: float64(now.rx-last.rx) / seconds,
 		Tx: now.tx, Rx: now.rx,
 	}
-	if now.receives {
-		lost := int64(now.tx) - int64(now.unique)
+	if now.both {
+		// Below zero only where a sender counts a batch after it has arrived.
+		lost := max(0, int64(now.tx)-int64(now.unique))
 		v.Lost = &lost
 	}
 	return v

@@ -17,6 +17,7 @@ type judge struct {
 	invalid, suspect []string
 	exit             int
 	why              []string
+	mend             string
 	reasons          map[string]string
 }
 
@@ -80,7 +81,7 @@ func (u *run) conclude(doc *report.Run, j *judge) *Outcome {
 		o.Exit, o.Why = ExitFailed, "suspect, and --strict: "+strings.Join(j.suspect, "; ")
 	}
 	if o.Exit != 0 {
-		doc.Error = &report.Error{Code: o.Exit, Message: o.Why}
+		doc.Error = &report.Error{Code: o.Exit, Message: o.Why, Mend: j.mend}
 	}
 	return o
 }
@@ -107,6 +108,7 @@ func (u *run) judgeWhole(doc *report.Run, j *judge) {
 	if sent == 0 {
 		j.fails(ExitShort, "nothing was sent")
 	}
+	u.noteSilence(sent)
 	if u.spec.MaxLoss == nil || sent == 0 {
 		return
 	}
@@ -131,6 +133,17 @@ func (u *run) judgeWhole(doc *report.Run, j *judge) {
 		return
 	}
 	j.fails(ExitFailed, "lost %d of %d frames (%s), more than the limit of %s", lost, sent, percent(share), percent(*u.spec.MaxLoss))
+}
+
+// noteSilence says where to look when nothing at all arrived.
+func (u *run) noteSilence(sent uint64) {
+	var got uint64
+	for _, x := range u.rx {
+		got += x.got.Frames
+	}
+	if sent > 0 && got == 0 && len(u.rx) > 0 {
+		u.note("nothing of the run arrived at %s: is it what %s is connected to?", u.rx[0].target, u.tx[0].target)
+	}
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }

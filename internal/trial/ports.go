@@ -281,7 +281,21 @@ func (n *notTaken) add(c engine.Caps, err error) {
 }
 
 func (n *notTaken) refusal(what string) error {
-	return Environment(strings.Join(n.mends, "; "), "%s: %s", what, strings.Join(n.reasons, "; "))
+	return Environment(strings.Join(n.mends, "; "), "%s: %s", what, strings.Join(once(n.reasons), "; "))
+}
+
+// once gives a reason that all engines share a single time, without the engines' names.
+func once(reasons []string) []string {
+	if len(reasons) < 2 {
+		return reasons
+	}
+	_, first, _ := strings.Cut(reasons[0], ": ")
+	for _, r := range reasons {
+		if _, text, ok := strings.Cut(r, ": "); !ok || text != first {
+			return reasons
+		}
+	}
+	return []string{first}
 }
 
 func whyChosen(t engine.Target, whyNot []string) string {

@@ -198,9 +198,13 @@ func (u *run) judgeTx(x *sender, tx *report.Tx, t txTotals, j *judge) {
 	if tx.RequestedFPS != nil && tx.Sent > 1 && missed(tx.FPS, *tx.RequestedFPS) && !u.interrupted {
 		why := ""
 		if t.behind > 0 {
-			why = fmt.Sprintf(" (the latest frame was %.3g ms behind its schedule)", float64(t.behind)/1e6)
+			why = fmt.Sprintf(" (the latest frame was %.1f ms behind its schedule)", float64(t.behind)/1e6)
 		}
-		j.fails(ExitShort, "%s: rate not achieved: %.6g frames/s asked for, %.6g sent%s", x.target, *tx.RequestedFPS, tx.FPS, why)
+		j.mend = "ask for a lower --rate, or give the sender cores that nothing else uses (--cores)"
+		if u.spec.Count == 0 {
+			j.mend += "; --catch-up makes up for longer stalls"
+		}
+		j.fails(ExitShort, "%s: rate not achieved: %.0f frames/s asked for, %.0f sent%s", x.target, *tx.RequestedFPS, tx.FPS, why)
 	}
 }
 
