@@ -158,6 +158,20 @@ func TestRestoreAfterKill(t *testing.T) {
 	run(t, "restore").wantExit(t, 0, "nothing to restore")
 }
 
+// A killed receiver leaves no program at the port, at the latest when restore has run, and the port can be used again.
+func TestReceiverKilled(t *testing.T) {
+	p := pair(t, 1)
+	c := startProgram(t, 0, "receive", "xdp:"+p.PortB)
+	receiving(t, c, "xdp:", p.NSB, "vb")
+	c.signal(t, syscall.SIGKILL)
+	c.wait(t)
+	run(t, "restore").wantExit(t, 0)
+	if l, err := p.NSB.Link("vb"); err != nil || l.XDPMode != "" {
+		t.Errorf("a program stays attached: %+v, %v", l, err)
+	}
+	run(t, "send", "xdp:"+p.PortA, "--rx", "xdp:"+p.PortB, "--count", "1000", "--json").wantWhole(t, 1000)
+}
+
 // namespaces are the network namespaces of this machine that belong to processes of a user, and the named ones.
 func namespaces(t testing.TB) map[string]bool {
 	t.Helper()
