@@ -10,7 +10,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/wire"
 )
 
-// MaxStreams is how many stream ids one Analyser follows. Each costs about 70 KiB.
+// MaxStreams is how many stream ids one Analyser follows. Each costs about 110 KiB.
 const MaxStreams = 4096
 
 // An Analyser counts and judges the frames of one run.
@@ -44,6 +44,7 @@ type stream struct {
 	lastSeen     bool
 	lastSeq      uint64
 	latency, gap engine.Histogram
+	variation    variation
 	gapInside    uint64
 	before       int64 // arrival of the frame before; 0: none yet
 }
@@ -140,7 +141,7 @@ func (a *Analyser) signature(frame []byte, l *packet.Layout, sig *packet.Signatu
 		s.corrupt++
 		return
 	}
-	s.take(sig, len(frame)+wire.FCS, ns, &a.gap)
+	s.take(sig, len(frame)+wire.FCS, l.End-l.Payload, ns, &a.gap)
 }
 
 // learnedFirst is the first number to be expected of a stream that was not announced: 0, so that what was lost before the
@@ -191,7 +192,7 @@ func macNumber(b []byte) uint64 {
 }
 
 // take counts a whole frame of the stream.
-func (s *stream) take(sig *packet.Signature, size int, ns int64, gap *gapRange) {
+func (s *stream) take(sig *packet.Signature, size, payload int, ns int64, gap *gapRange) {
 	seq, what := s.seq.accept(sig.Seq)
 	switch what {
 	case badNumber:
@@ -211,10 +212,13 @@ func (s *stream) take(sig *packet.Signature, size int, ns int64, gap *gapRange) 
 	if sig.Flags&packet.FlagLast != 0 {
 		s.lastSeen, s.lastSeq = true, seq
 	}
-	s.order.add(seq, what == inOrder, ns)
+	s.order.add(seq, what == inOrder, ns, payload)
 	if ns == 0 {
 		s.before = 0 // the next gap would be that of two
 		return
+	}
+	if sig.Flags&packet.TimeMask == packet.TimeFrame { // a shared time says nothing of a single frame
+		s.variation.add(seq, ns-int64(sig.Time))
 	}
 	s.times(sig, ns, gap)
 }

@@ -43,9 +43,11 @@ func sigFrame(sig packet.Signature) []byte {
 
 // full is a frame of stream id 3 with a number and a time stamp.
 func full(seq uint64, stamp int64, flags uint8) []byte {
-	return sigFrame(packet.Signature{
-		Form: packet.FormFull, Run: testRun, Flags: packet.FlagVersion | packet.TimeFrame | flags, Stream: 3, Seq: uint32(seq), Time: uint64(stamp),
-	})
+	return sigFrame(stamped(seq, stamp, packet.TimeFrame|flags))
+}
+
+func stamped(seq uint64, stamp int64, flags uint8) packet.Signature {
+	return packet.Signature{Form: packet.FormFull, Run: testRun, Flags: packet.FlagVersion | flags, Stream: 3, Seq: uint32(seq), Time: uint64(stamp)}
 }
 
 func newAnalyser(t testing.TB, first uint64) *Analyser {

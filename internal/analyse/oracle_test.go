@@ -81,11 +81,11 @@ func TestOrderAgainstOracle(t *testing.T) {
 		o := newOrder(limit)
 		highest := uint64(0)
 		for i, s := range seqs {
-			o.add(s, s > highest, int64(10*i+1))
+			o.add(s, s > highest, int64(10*i+1), int(s))
 			highest = max(highest, s)
 		}
 		got, want := o.result(), pairs(seqs)
-		if got.Reordered != want.Reordered || got.ExtentMax != want.ExtentMax || got.NMax != want.NMax || got.LateNsMax != want.LateNsMax {
+		if got.Reordered != want.Reordered || got.ExtentMax != want.ExtentMax || got.NMax != want.NMax || got.LateNsMax != want.LateNsMax || got.ByteOffsetMax != want.ByteOffsetMax {
 			t.Fatalf("%v: got %+v, want %+v", seqs, got, want)
 		}
 		if rd := plainDensity(seqs, limit); !maps.Equal(got.RD, rd) {
@@ -97,7 +97,7 @@ func TestOrderAgainstOracle(t *testing.T) {
 	})
 }
 
-// pairs are the measures of RFC 4737 by their definitions; arrival i comes at 10*i.
+// pairs are the measures of RFC 4737 by their definitions; arrival i comes at 10*i, and number s has s bytes.
 func pairs(seqs []uint64) (o engine.Order) {
 	for i, s := range seqs {
 		if j := slices.IndexFunc(seqs[:i], func(x uint64) bool { return x > s }); j >= 0 {
@@ -105,6 +105,13 @@ func pairs(seqs []uint64) (o engine.Order) {
 			o.ExtentMax = max(o.ExtentMax, uint64(i-j))
 			o.LateNsMax = max(o.LateNsMax, uint64(10*(i-j)))
 		}
+		bytes := uint64(0)
+		for _, x := range seqs[:i] {
+			if x > s {
+				bytes += x
+			}
+		}
+		o.ByteOffsetMax = max(o.ByteOffsetMax, bytes)
 		n := 0
 		for n < i && seqs[i-1-n] > s {
 			n++

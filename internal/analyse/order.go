@@ -2,8 +2,8 @@ package analyse
 
 import "github.com/wirespeed/wirespeed/internal/engine"
 
-// remembered is how many arrivals back the extent, the n-reordering and the late time are exact. What reaches further
-// is counted as reaching that far: a lower bound.
+// remembered is how many arrivals back the extent, the n-reordering, the late time and the byte offset are exact. What
+// reaches further is counted as reaching that far: a lower bound.
 const remembered = 1024
 
 // order measures reordering as RFC 4737 and RFC 5236 define it, over the frames that are not duplicates.
@@ -18,10 +18,12 @@ type order struct {
 	rising             [remembered]mark
 	risingLow, risings uint64 // the first and the one behind the last
 	forgotten          uint64 // index of the last that fell out of the ring; valid where risingLow is not 0
+	// loads are the last arrivals with their payloads, in a ring.
+	loads [remembered]load
 
-	reordered, extentMax, nMax, lateMax uint64
-	displaced                           density
-	held                                occupancy
+	reordered, extentMax, nMax, lateMax, bytesMax uint64
+	displaced                                     density
+	held                                          occupancy
 }
 
 type head struct {
@@ -31,6 +33,11 @@ type head struct {
 
 type mark struct{ seq, index uint64 }
 
+type load struct {
+	seq   uint64
+	bytes int
+}
+
 func newOrder(limit int) *order {
 	o := &order{}
 	o.displaced.ahead.limit = limit
@@ -38,8 +45,9 @@ func newOrder(limit int) *order {
 	return o
 }
 
-// add takes a frame that is no duplicate: its number, whether it is higher than all before, and its time.
-func (o *order) add(seq uint64, highest bool, ns int64) {
+// add takes a frame that is no duplicate: its number, whether it is higher than all before, its time, and the bytes of its
+// payload.
+func (o *order) add(seq uint64, highest bool, ns int64, payload int) {
 	index := o.arrivals
 	o.arrivals++
 	if highest {
@@ -48,12 +56,13 @@ func (o *order) add(seq uint64, highest bool, ns int64) {
 	} else {
 		o.late(seq, index, ns)
 	}
+	o.loads[index%remembered] = load{seq, payload}
 	o.rise(seq, index)
 	o.displaced.add(seq)
 	o.held.add(seq)
 }
 
-// late measures a reordered frame: extent (RFC 4737 4.2), late time (4.3) and n-reordering (5).
+// late measures a reordered frame by the definitions of RFC 4737 section 4: extent, late time and byte offset.
 func (o *order) late(seq, index uint64, ns int64) {
 	o.reordered++
 	// the smallest index whose number is higher is always one of heads
@@ -72,9 +81,16 @@ func (o *order) late(seq, index uint64, ns int64) {
 	if ns > first.ns {
 		o.lateMax = max(o.lateMax, uint64(ns-first.ns))
 	}
+	var bytes uint64 // of higher numbers that came before it: what a receiver had to keep until then
+	for i := max(first.index, index-min(index, remembered)); i < index; i++ {
+		if l := &o.loads[i%remembered]; l.seq > seq {
+			bytes += uint64(l.bytes)
+		}
+	}
+	o.bytesMax = max(o.bytesMax, bytes)
 }
 
-// rise finds how many arrivals just before this one all have higher numbers.
+// rise finds how many arrivals just before this one all have higher numbers: n-reordering (RFC 4737 section 5).
 func (o *order) rise(seq, index uint64) {
 	for o.risings > o.risingLow && o.rising[(o.risings-1)%remembered].seq > seq {
 		o.risings--
@@ -99,7 +115,7 @@ func (o *order) rise(seq, index uint64) {
 
 func (o *order) result() *engine.Order {
 	return &engine.Order{
-		Reordered: o.reordered, ExtentMax: o.extentMax, NMax: o.nMax, LateNsMax: o.lateMax,
+		Reordered: o.reordered, ExtentMax: o.extentMax, NMax: o.nMax, LateNsMax: o.lateMax, ByteOffsetMax: o.bytesMax,
 		RD: o.displaced.result(), RBD: o.held.result(),
 	}
 }

@@ -42,5 +42,9 @@ func (s *stream) received() engine.StreamReceived {
 		h := s.gap
 		r.Gap = &h
 	}
+	if s.variation.values.Count > 0 {
+		h := s.variation.values
+		r.Variation = &h
+	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/packet"
 )
 
 // TestSequences are arrivals whose counts are known. tx is what was sent: lost is tx less frames.
@@ -66,7 +67,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestRFC4737 is the example of RFC 4737: ten packets sent every 20, all with a delay of 68 but packet 4, which arrives at 210.
+// TestRFC4737 is the example of RFC 4737: ten packets sent every 20, all with 100 bytes of payload and a delay of 68 but
+// packet 4, which arrives at 210. Its delay differs by 82 from those of its neighbours (RFC 5481).
 func TestRFC4737(t *testing.T) {
 	const origin = 1000
 	a := newAnalyser(t, 1)
@@ -76,11 +78,17 @@ func TestRFC4737(t *testing.T) {
 		if seq == 4 {
 			ns = origin + 210
 		}
-		a.Frame(full(seq, sent, 0), ns)
+		b := make([]byte, 100)
+		sig := stamped(seq, sent, packet.TimeFrame)
+		sig.Put(b)
+		a.Frame(udpFrame(b), ns)
 	}
 	s := one(t, a)
-	if o := s.Order; o.Reordered != 1 || o.ExtentMax != 4 || o.NMax != 4 || o.LateNsMax != 62 {
-		t.Errorf("reordered %d, extent %d, n %d, late time %d; want 1, 4, 4, 62", o.Reordered, o.ExtentMax, o.NMax, o.LateNsMax)
+	if o := s.Order; o.Reordered != 1 || o.ExtentMax != 4 || o.NMax != 4 || o.LateNsMax != 62 || o.ByteOffsetMax != 400 {
+		t.Errorf("reordered %d, extent %d, n %d, late time %d, byte offset %d; want 1, 4, 4, 62, 400", o.Reordered, o.ExtentMax, o.NMax, o.LateNsMax, o.ByteOffsetMax)
+	}
+	if v := s.Variation; v.Count != 9 || v.Counts[engine.Bucket(0)] != 7 || v.Counts[engine.Bucket(82)] != 2 || v.Max != 82 || v.Sum != 164 {
+		t.Errorf("delay variation: %d values up to %d, sum %d; want 7 of 0 and 2 of 82", v.Count, v.Max, v.Sum)
 	}
 	if l := s.Latency; l.Count != 10 || l.Min != 68 || l.Max != 150 {
 		t.Errorf("latency %d values from %d to %d, want 10 from 68 to 150", l.Count, l.Min, l.Max)
@@ -92,7 +100,7 @@ func TestRFC5236(t *testing.T) {
 	o := newOrder(4)
 	highest := uint64(0)
 	for i, seq := range []uint64{1, 4, 2, 5, 3, 6, 7, 8} {
-		o.add(seq, seq > highest, int64(i))
+		o.add(seq, seq > highest, int64(i), 1)
 		highest = max(highest, seq)
 	}
 	r := o.result()

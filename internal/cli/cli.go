@@ -19,15 +19,15 @@ import (
 // grammar is the whole command line.
 type grammar struct {
 	JSON  bool `name:"json" help:"Print one JSON document on standard output, also when the command fails."`
-	JSONL bool `name:"jsonl" help:"Print an interval record every second, and the document as the last line."`
-	Quiet bool `short:"q" help:"No progress and no messages on standard error."`
+	JSONL bool `name:"jsonl" help:"Print one JSON document on one line, and while a run goes on a record every second before it."`
+	Quiet bool `short:"q" help:"No progress and no messages on standard error; errors are still printed."`
 
 	Demo    demoCmd    `cmd:"" help:"Fill a private veth pair and show what arrives: no NIC, no set-up. Example: wirespeed demo"`
 	Ports   PortsCmd   `cmd:"" help:"Ports, and for each engine whether it works there. Example: wirespeed ports"`
 	Show    ShowCmd    `cmd:"" help:"Decode what a stream would send; sends nothing. Example: wirespeed show --size imix --frames 3"`
 	Send    sendCmd    `cmd:"" help:"Send, and with --rx receive and analyse. Example: wirespeed send va@A --rx vb@B --count 1000000"`
 	Receive receiveCmd `cmd:"" help:"Count and analyse what arrives until Ctrl-C. Example: wirespeed receive vb@B"`
-	Rate    rateCmd    `cmd:"" help:"Wire arithmetic. Example: wirespeed rate --size 64 --link 1G"`
+	Rate    rateCmd    `cmd:"" help:"Wire arithmetic: frames, bits and gaps of a rate. Example: wirespeed rate --size 64 --link 1G"`
 	Lab     LabCmd     `cmd:"" help:"Test topologies of network namespaces. Example: wirespeed lab up pair --name x"`
 	Restore RestoreCmd `cmd:"" help:"Undo what a crash left behind on this host. Example: wirespeed restore"`
 	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of a stream file or of a result. Example: wirespeed schema stream"`
@@ -48,7 +48,7 @@ type command interface {
 	run(e *env) (exit int, err error)
 }
 
-// Run runs one command line, without the program's name, and returns the exit status of DESIGN 5.
+// Run runs one command line, without the program's name, and returns the exit status; trial has the list.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (exit int) {
 	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args}
 	e.out.asked(args)

@@ -49,7 +49,7 @@ type Received struct {
 	Clock         string // what stamped the arrival: "xdp program, CLOCK_MONOTONIC, every frame" and the like
 }
 
-// StreamReceived are the counts of one stream id on the wire, as DESIGN.md 6 defines them.
+// StreamReceived are the counts of one stream id on the wire, as docs/accounting.md defines them.
 type StreamReceived struct {
 	ID                                                  uint16
 	Form                                                packet.Form
@@ -61,16 +61,19 @@ type StreamReceived struct {
 	Latency, Gap                                        *Histogram // nil where no clock was read
 	GapInside                                           uint64     // gaps within 5 % of Expect.GapNs
 	Order                                               *Order     // nil where the receiver does not measure it
+	Variation                                           *Histogram // |IPDV| of RFC 5481; nil where the receiver does not measure it
 }
 
 // Order are the finer measures of reordering of RFC 4737 and RFC 5236.
 type Order struct {
 	Reordered uint64 // RFC 4737 Type-P-Reordered
 	ExtentMax uint64
-	NMax      uint64         // largest n for which a frame is n-reordered
-	LateNsMax uint64         // largest LateTime offset
-	RD        map[int]uint64 // RFC 5236 reorder density: displacement -> frames
-	RBD       map[int]uint64 // reorder buffer-occupancy density
+	NMax      uint64 // largest n for which a frame is n-reordered
+	LateNsMax uint64 // largest LateTime offset
+	// ByteOffsetMax is the largest number of payload bytes that came before a frame and belong behind it.
+	ByteOffsetMax uint64
+	RD            map[int]uint64 // RFC 5236 reorder density: displacement -> frames
+	RBD           map[int]uint64 // reorder buffer-occupancy density
 }
 
 // Histogram buckets: values below 2^SubBits have a bucket each, every further octave 2^SubBits buckets.
