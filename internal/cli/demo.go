@@ -20,8 +20,8 @@ import (
 // demoCmd is `demo`: two private namespaces joined by a veth pair, filled with small frames. It needs no NIC and no
 // set-up, and leaves nothing behind.
 type demoCmd struct {
-	Duration span   `default:"2s" help:"Time to send." placeholder:"D"`
-	Size     string `default:"64" help:"Frame size in bytes with the FCS." placeholder:"SIZE"`
+	Duration span   `default:"2s" help:"Time to send. Default 2s." placeholder:"D"`
+	Size     string `default:"64" help:"Frame size in bytes with the FCS. Default 64." placeholder:"SIZE"`
 }
 
 // Where the demonstration's own receiver cannot keep up, it tries again at a lower rate, so many times.
@@ -169,13 +169,20 @@ func (w *coreWatch) bounds(doc *report.Run) (notes []string) {
 		notes = append(notes, fmt.Sprintf("what bounds it: core %d, which sends queue %d, was %.0f %% busy (user %.0f %%, kernel %.0f %%, soft interrupts %.0f %%, taken by the host %.0f %%)",
 			q.Core, q.Queue, 100*d.Busy(), part(d.User), part(d.System), part(d.SoftIRQ), part(d.Steal)))
 	}
-	drops := "unknown"
-	if rx.TesterDrops != nil {
-		drops = fmt.Sprint(*rx.TesterDrops)
+	return append(notes, "what bounds it: "+held(tx, rx))
+}
+
+// held says what was full on the way, and what was dropped.
+func held(tx *report.Tx, rx *report.Rx) string {
+	known := func(n *uint64) string {
+		if n == nil {
+			return "an unknown number of"
+		}
+		return fmt.Sprint(*n)
 	}
-	dropped := "unknown"
-	if tx.DeviceDropped != nil {
-		dropped = fmt.Sprint(*tx.DeviceDropped)
+	if zero := func(n *uint64) bool { return n != nil && *n == 0 }; tx.Backpressure == 0 && zero(tx.DeviceDropped) && zero(rx.TesterDrops) {
+		return "not the ports: no ring was full, and neither the device nor the receiver dropped a frame"
 	}
-	return append(notes, fmt.Sprintf("what bounds it: the transmit ring was full %d times, the device dropped %s frames, the receiver dropped %s", tx.Backpressure, dropped, drops))
+	return fmt.Sprintf("the transmit ring was full %d times, the device dropped %s frames, the receiver dropped %s frames",
+		tx.Backpressure, known(tx.DeviceDropped), known(rx.TesterDrops))
 }

@@ -25,7 +25,7 @@ type LabCmd struct {
 type labUpCmd struct {
 	Kind   string `arg:"" enum:"pair" help:"The topology: pair (namespaces NAMEA and NAMEB, joined by a veth pair with the ports va and vb)."`
 	Name   string `required:"" help:"The lab's name, in front of its namespaces' letters." placeholder:"NAME"`
-	Queues int    `default:"1" help:"Queues of each port, 1 to 64." placeholder:"N"`
+	Queues int    `default:"1" help:"Queues of each port, 1 to 64. Default 1." placeholder:"N"`
 }
 
 func (c *labUpCmd) run(e *env) (int, error) {
@@ -133,9 +133,16 @@ func (c *labListCmd) run(e *env) (int, error) {
 	w := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tKIND\tSTATE\tNAMESPACES\tPROCESSES")
 	for _, l := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.Kind, l.State, strings.Join(l.Namespaces, " "), strings.Trim(fmt.Sprint(l.PIDs), "[]"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.Kind, l.State, strings.Join(l.Namespaces, " "), processes(l.PIDs))
 	}
 	return 0, w.Flush()
+}
+
+func processes(pids []int) string {
+	if len(pids) == 0 {
+		return "none"
+	}
+	return strings.Trim(fmt.Sprint(pids), "[]")
 }
 
 // labExecCmd is `lab exec NAME -- PROGRAM...`.

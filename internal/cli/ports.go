@@ -14,6 +14,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/lab"
+	"github.com/wirespeed/wirespeed/internal/render"
 	"github.com/wirespeed/wirespeed/internal/trial"
 	"github.com/wirespeed/wirespeed/internal/tune"
 	"github.com/wirespeed/wirespeed/internal/wire"
@@ -27,6 +28,7 @@ type PortsCmd struct {
 // portsDoc is the JSON document of `ports`.
 type portsDoc struct {
 	Ports []portFacts `json:"ports"`
+	labs  []string    // namespaces of wirespeed's labs
 }
 
 // portFacts is one device.
@@ -84,7 +86,7 @@ func (c *PortsCmd) run(e *env) (int, error) {
 
 // listPorts asks every engine about every port; with names only about these.
 func listPorts(ctx context.Context, engines []engine.Engine, names []string) (portsDoc, error) {
-	doc := portsDoc{Ports: []portFacts{}}
+	doc := portsDoc{Ports: []portFacts{}, labs: labNamespaces()}
 	links, err := chosenLinks(names)
 	if err != nil {
 		return doc, err
@@ -278,29 +280,43 @@ func fitWord(e engineFit) string {
 	return strings.Join(words, "+")
 }
 
-// whyNot prints each reason once, with the ports it holds for.
+// whyNot prints each reason once, with the engines and the ports it holds for. What is not known about a port that is down
+// is of no use yet, and what wirespeed mends in its own labs the line below the table says.
 func (d portsDoc) whyNot(w *strings.Builder) {
-	type reason struct{ engine, direction, text, mend string }
+	type reason struct{ direction, text, mend string }
 	var order []reason
-	ports := map[reason][]string{}
+	engines, ports := map[reason][]string{}, map[reason][]string{}
 	for _, p := range d.Ports {
 		for _, e := range p.Engines {
 			for text, direction := range e.reasons {
-				r := reason{e.Engine, direction, text.Reason, text.Mend}
-				if ports[r] == nil {
+				r := reason{direction, text.Reason, text.Mend}
+				if direction == notKnown && !p.Up || text.Mendable && slices.Contains(d.labs, p.Netns) {
+					continue
+				}
+				if engines[r] == nil {
 					order = append(order, r)
 				}
-				ports[r] = append(ports[r], p.Port)
+				engines[r], ports[r] = appendNew(engines[r], e.Engine), appendNew(ports[r], p.Port)
 			}
 		}
 	}
 	for _, r := range order {
-		fmt.Fprintf(w, "\n%s: %s at %s: %s\n", r.engine, r.direction, strings.Join(ports[r], ", "), r.text)
+		w.WriteString("\n" + render.Sentence("", fmt.Sprintf("%s: %s at %s: %s", strings.Join(engines[r], ", "), r.direction, strings.Join(ports[r], ", "), r.text)))
 		if r.mend != "" {
-			fmt.Fprintf(w, "  mend: %s\n", r.mend)
+			fmt.Fprintf(w, "  mend: %s\n", r.mend) // a command is not broken: it is there to be copied
 		}
 	}
 }
+
+func appendNew(s []string, v string) []string {
+	if slices.Contains(s, v) {
+		return s
+	}
+	return append(s, v)
+}
+
+// notKnown is what reasons says of a fact that could not be found out.
+const notKnown = "not known"
 
 // reasons gives every reason once, with what does not work for it.
 func (e engineFit) reasons(yield func(problemDoc, string) bool) {
@@ -319,12 +335,12 @@ func (e engineFit) reasons(yield func(problemDoc, string) bool) {
 		}
 	}
 	for _, u := range e.Send.Unknown {
-		if !yield(problemDoc{Reason: u}, "not known") {
+		if !yield(problemDoc{Reason: u}, notKnown) {
 			return
 		}
 	}
 	for _, u := range e.Receive.Unknown {
-		if !slices.Contains(e.Send.Unknown, u) && !yield(problemDoc{Reason: u}, "not known") {
+		if !slices.Contains(e.Send.Unknown, u) && !yield(problemDoc{Reason: u}, notKnown) {
 			return
 		}
 	}

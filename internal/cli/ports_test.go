@@ -63,3 +63,21 @@ func TestPortsOfNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPortsIsBrief: what both engines say stands once, and what a lab of wirespeed mends itself is not explained port by port.
+func TestPortsIsBrief(t *testing.T) {
+	down, gro := problemDoc{Reason: "it is down", Mend: "`up`"}, problemDoc{Reason: "no GRO", Mend: "`gro`", Mendable: true}
+	both := func(p ...problemDoc) fit { return fit{Problems: p, Unknown: []string{"the driver"}} }
+	doc := portsDoc{labs: []string{"xA"}, Ports: []portFacts{
+		{Port: "d", Engines: []engineFit{{Engine: "one", Send: both(down), Receive: both(down)}, {Engine: "two", Send: both(down), Receive: both(down)}}},
+		{Port: "va@xA", Netns: "xA", Up: true, Carrier: true, Engines: []engineFit{{Engine: "one", Send: fit{Problems: []problemDoc{gro}}}, {Engine: "two"}}},
+	}}
+	var out strings.Builder
+	if err := doc.text(&out); err != nil {
+		t.Fatal(err)
+	}
+	_, reasons, _ := strings.Cut(out.String(), "in its own labs\n")
+	if want := "\none, two: neither send nor receive works at d: it is down\n  mend: `up`\n"; reasons != want {
+		t.Errorf("got %q, want %q", reasons, want)
+	}
+}

@@ -8,10 +8,10 @@ import (
 
 // rateCmd is `rate`.
 type rateCmd struct {
-	Size string `default:"64" help:"Frame size in bytes with the FCS: 64, 64-1518, imix and the like." placeholder:"BYTES"`
+	Size string `default:"64" help:"Frame size in bytes with the FCS: 64, 64-1518, imix and the like. Default 64." placeholder:"BYTES"`
 	Link string `help:"Line rate, such as 1G." placeholder:"BPS"`
-	Rate string `default:"max" help:"1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5%, gap=10us or max." placeholder:"RATE"`
-	VLAN int    `name:"vlan" help:"VLAN tags in each frame, for the layer 3 rate." placeholder:"N"`
+	Rate string `default:"max" help:"1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5%, gap=10us or max. Default max." placeholder:"RATE"`
+	VLAN int    `name:"vlan" help:"VLAN tags in each frame, for the layer 3 rate. Default 0." placeholder:"N"`
 }
 
 func (c *rateCmd) run(e *env) (int, error) {

@@ -7,7 +7,7 @@ import (
 
 // schemaCmd is `schema`.
 type schemaCmd struct {
-	Of string `arg:"" enum:"stream,run" default:"stream" help:"stream: the definition of streams in a file; run: the result that --json prints."`
+	Of string `arg:"" enum:"stream,run" default:"stream" help:"stream: the definition of streams in a file; run: the result that --json prints. Default stream."`
 }
 
 func (c *schemaCmd) run(e *env) (int, error) {

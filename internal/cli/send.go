@@ -24,11 +24,11 @@ type LoadFlags struct {
 	Count      frameCount    `help:"Frames of each port, over all streams and queues." placeholder:"N"`
 	Duration   span          `help:"Time to send. With neither --count nor --duration: 10s." placeholder:"D"`
 	Forever    bool          `help:"Send until Ctrl-C."`
-	Queues     int           `default:"1" help:"Transmit queues, one pinned thread each." placeholder:"N"`
+	Queues     int           `default:"1" help:"Transmit queues, one pinned thread each. Default 1." placeholder:"N"`
 	Cores      string        `help:"Cores of the queues' threads, such as 0,1 or 0-3." placeholder:"LIST"`
 	Batch      *int          `help:"Frames handed over at once. Default: the engine's best for the rate." placeholder:"N"`
-	Stamp      string        `enum:"auto,none,frame,shared" default:"auto" help:"When the clock is read for the signature: for every frame, once for up to 16 frames (shared), never, or auto: frame when paced, shared when not."`
-	CatchUp    time.Duration `default:"10ms" help:"What is made up for after a stall." placeholder:"D"`
+	Stamp      string        `enum:"auto,none,frame,shared" default:"auto" placeholder:"WHEN" help:"When the clock is read for the signature: frame (for every one), shared (once for up to 16), none, or auto: frame when paced, shared when not. Default auto."`
+	CatchUp    time.Duration `default:"10ms" help:"How long a stall is made up for; with --duration the frames beyond are not sent. Default 10ms." placeholder:"D"`
 	BestEffort bool          `help:"Run on where an engine cannot hold the asked gap, and report it."`
 }
 

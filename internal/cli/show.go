@@ -8,7 +8,7 @@ import (
 
 // ShowCmd is `show`: it makes the first frames of a stream, decodes them and sends nothing.
 type ShowCmd struct {
-	Frames int  `short:"n" default:"3" help:"How many frames to show." placeholder:"N"`
+	Frames int  `short:"n" default:"3" help:"How many frames to show. Default 3." placeholder:"N"`
 	Hex    bool `help:"Print the bytes of every frame too."`
 
 	StreamFlags

@@ -33,10 +33,10 @@ type StreamFlags struct {
 	Proto     text `help:"udp or tcp. Default udp." placeholder:"PROTO" group:"Stream:"`
 	VLAN      text `name:"vlan" help:"VLAN tags, outermost first: 100, 100,200 or 0x88a8:100,200." placeholder:"TAGS" group:"Stream:"`
 	TTL       text `name:"ttl" help:"Time to live or hop limit. Default 1." placeholder:"TTL" group:"Stream:"`
-	Payload   text `help:"What fills the frame behind the signature: 0x00 (any byte), inc, random(seed), hex:DEADBEEF or text:hello." placeholder:"FILL" group:"Stream:"`
-	Signature text `help:"auto (the largest that fits), full, short or none." placeholder:"FORM" group:"Stream:"`
+	Payload   text `help:"What fills the frame behind the signature: 0x00 (any byte), inc, random(seed), hex:DEADBEEF or text:hello. Default 0x00." placeholder:"FILL" group:"Stream:"`
+	Signature text `help:"auto (the largest that fits), full, short or none. Default auto." placeholder:"FORM" group:"Stream:"`
 	Rate      text `help:"max, 1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5% or gap=10us. Default max." placeholder:"RATE" group:"Stream:"`
-	Burst     text `help:"Frames back to back, and the time from burst to burst: 32/1ms." placeholder:"N/GAP" group:"Stream:"`
+	Burst     text `help:"Frames back to back, and the time from burst to burst: 32/1ms. Shown and checked; no engine sends it yet." placeholder:"N/GAP" group:"Stream:"`
 }
 
 // set makes the definition. Its error is a Refusal that names every mistake.

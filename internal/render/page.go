@@ -42,6 +42,14 @@ func (p *page) sentence(indent, s string) {
 	}
 }
 
+// Sentence is indent and s, broken at spaces to lines of 80 columns, with a newline at the end. Continuations are indented
+// as far.
+func Sentence(indent, s string) string {
+	p := page{}
+	p.sentence(indent, s)
+	return p.b.String()
+}
+
 // write hands the page over in one call.
 func (p *page) write(w io.Writer) error {
 	_, err := io.WriteString(w, p.b.String())

@@ -39,11 +39,16 @@ func TestTextShowsWhatTheFlagsSay(t *testing.T) {
 		"stream stream1: size 128, weight 1, signature full", "rate max",
 		"eth       dst 02:00:00:00:00:77, src 02:00:00:00:00:01, type 0x88a8",
 		"id 100, etype 0x9100", "id 200, etype 0x8100", "id 300, etype 0x0800",
-		"ttl 9, proto 6", "(right), src 198.18.0.1, dst 198.18.1.1", "(right), src 198.18.0.1, dst 198.18.1.2",
+		"ttl 9, proto 6", "(right),\n            src 198.18.0.1, dst 198.18.1.1\n", "src 198.18.0.1, dst 198.18.1.2\n",
 		"dstport 80", "dstport 443", "flags ack", "signature full, run 0, stream 0, seq 1", "payload   40 bytes", "00000000  02 00 00 00 00 77 02 00",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	for line := range strings.SplitSeq(got, "\n") {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
 		}
 	}
 	if strings.Contains(got, "wrong") || strings.Contains(got, "unknown") {

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// lineWidth is what 80 columns leave for the fields of a header.
+const lineWidth = 67
+
 // Text writes the document for people.
 func Text(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
@@ -24,6 +27,18 @@ func Text(w io.Writer, d *Document) error {
 	return b.Flush()
 }
 
+// rows joins the parts to lines of lineWidth; a part is never broken.
+func rows(parts []string) (lines []string) {
+	for _, p := range parts {
+		if n := len(lines); n > 0 && len(lines[n-1])+len(", ")+len(p) <= lineWidth {
+			lines[n-1] += ", " + p
+		} else {
+			lines = append(lines, p)
+		}
+	}
+	return lines
+}
+
 func writeFrame(b *bufio.Writer, f *Frame) {
 	fmt.Fprintf(b, "\nframe %d  stream %s  %d bytes with FCS\n", f.Index, f.Stream, f.Size)
 	for _, l := range f.Layers {
@@ -38,7 +53,7 @@ func writeFrame(b *bufio.Writer, f *Frame) {
 		if l.Problem != "" {
 			parts = append(parts, l.Problem)
 		}
-		fmt.Fprintf(b, "  %-9s %s\n", l.Name, strings.Join(parts, ", "))
+		fmt.Fprintf(b, "  %-9s %s\n", l.Name, strings.Join(rows(parts), ",\n            "))
 	}
 	if s := f.Signature; s != nil {
 		fmt.Fprintf(b, "  %-9s %s, run %d, stream %d, seq %d\n", "signature", s.Form, s.Run, s.Stream, s.Seq)

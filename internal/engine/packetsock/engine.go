@@ -103,15 +103,15 @@ func (p *probed) problems(t engine.Target) (all []engine.Problem) {
 	} else if err != nil {
 		all = append(all, engine.Problem{Reason: err.Error()})
 	}
-	up := "ip link set " + t.Device + " up"
+	up := "`ip link set dev " + t.Device + " up`"
 	if t.Netns != "" {
-		up = "ip -n " + t.Netns + " link set " + t.Device + " up"
+		up = "`ip netns exec " + t.Netns + " ip link set dev " + t.Device + " up`"
 	}
 	switch {
 	case !p.link.Up:
-		all = append(all, engine.Problem{Reason: t.Device + " is down", Mend: up})
+		all = append(all, engine.Problem{Reason: t.String() + " is down", Mend: up})
 	case !p.link.Carrier:
-		all = append(all, engine.Problem{Reason: t.Device + " has no carrier", Mend: "connect the cable, or set the other end up"})
+		all = append(all, engine.Problem{Reason: t.String() + " has no carrier", Mend: "connect the cable, or set the other end up"})
 	}
 	return all
 }

@@ -245,7 +245,7 @@ func TestProbeSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("with the other end down: %s", s)
 	}
 	change(t, p.NSA, p.DevA, netlink.LinkSetDown)
-	if s := problems(target(p, "")); !strings.Contains(s, "ip -n "+p.A+" link set va up") {
+	if s := problems(target(p, "")); !strings.Contains(s, "ip netns exec "+p.A+" ip link set dev va up") {
 		t.Errorf("down: %s", s)
 	}
 	if _, err := New().Open(context.Background(), target(p, ""), config(new([]string))); err == nil {
