@@ -127,7 +127,19 @@ type StreamRx struct {
 	BadSeq    *uint64  `json:"bad_seq"`
 	LatencyNs *Latency `json:"latency_ns"`
 	GapNs     *Gap     `json:"gap_ns"`
-	Order     *Order   `json:"order,omitempty"`
+	Order     *Order   `json:"order,omitempty"`   // measured by packet: receivers only
+	IPDVNs    *IPDV    `json:"ipdv_ns,omitempty"` // too, where each frame carries a time of its own
+}
+
+// IPDV is the delay variation of RFC 5481: how much the delays of frames sent one after the other differ, in ns, without
+// signs. It does not depend on what the clocks of sender and receiver differ by.
+type IPDV struct {
+	Count uint64  `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   *uint64 `json:"p50"`
+	P99   *uint64 `json:"p99"`
+	P999  *uint64 `json:"p999"`
+	Max   uint64  `json:"max"`
 }
 
 // Latency of the frames that arrived, stamp to arrival, in ns. Percentiles are null below ten samples beyond them.
@@ -159,12 +171,13 @@ type Gap struct {
 
 // Order are the reordering measures of RFC 4737 and RFC 5236.
 type Order struct {
-	Reordered uint64             `json:"reordered"`
-	ExtentMax uint64             `json:"extent_max"`
-	NMax      uint64             `json:"n_max"`
-	LateNsMax uint64             `json:"late_ns_max"`
-	RD        map[string]float64 `json:"rd"`
-	RBD       map[string]float64 `json:"rbd"`
+	Reordered     uint64             `json:"reordered"`
+	ExtentMax     uint64             `json:"extent_max"`
+	NMax          uint64             `json:"n_max"`
+	LateNsMax     uint64             `json:"late_ns_max"`
+	ByteOffsetMax uint64             `json:"byte_offset_max"`
+	RD            map[string]float64 `json:"rd"`
+	RBD           map[string]float64 `json:"rbd"`
 }
 
 // Verdict says whether the numbers can be trusted.

@@ -109,7 +109,8 @@ func badRun() *report.Run {
 	s := r.Streams[0].Rx
 	s.Frames, s.Lost, s.Duplicate, s.Reordered, s.Late = ptr(uint64(999900)), ptr(int64(100)), ptr(uint64(3)), ptr(uint64(2)), ptr(uint64(1))
 	s.LatencyNs, s.GapNs.Within5Pct, s.GapNs.P1 = nil, nil, nil
-	s.Order = &report.Order{Reordered: 2, ExtentMax: 4, NMax: 3, LateNsMax: 62000}
+	s.Order = &report.Order{Reordered: 2, ExtentMax: 4, NMax: 3, LateNsMax: 62000, ByteOffsetMax: 400}
+	s.IPDVNs = &report.IPDV{Count: 9, Mean: 18.2, P50: ptr(uint64(0)), Max: 82}
 	r.Verdict = report.Verdict{Status: "suspect", Reasons: []string{"vb@B: the tester itself dropped 77 frames: up to 77 of the lost were ours"}}
 	r.Notes = nil
 	r.Error = &report.Error{Code: 3, Message: "packet:va@A: 100 frames unsent, 100 of them not drained", Mend: "give a lower --rate"}

@@ -19,6 +19,7 @@ func (p *page) streams(r *report.Run) {
 	p.arrivals(r)
 	p.latency(r)
 	p.gaps(r)
+	p.variation(r)
 	p.order(r)
 }
 
@@ -180,10 +181,31 @@ func (p *page) tableOr(known bool, what string, g *grid, f *footnotes) {
 	p.line("")
 }
 
+// variation shows how much the delays of neighbouring frames differ, where it was measured.
+func (p *page) variation(r *report.Run) {
+	g := p.table([]string{"IPDV (RFC 5481)", "mean", "p50", "p99", "p99.9", "max"})
+	g.numbers(6)
+	f := p.footnotes()
+	some := false
+	for i := range r.Streams {
+		s := &r.Streams[i]
+		if s.Rx == nil || s.Rx.IPDVNs == nil {
+			continue
+		}
+		some = true
+		v := s.Rx.IPDVNs
+		g.row(name(s), nanoseconds(v.Mean), f.ns(v.P50), f.ns(v.P99), f.ns(v.P999), nanoseconds(float64(v.Max)))
+	}
+	if some {
+		g.end()
+		f.end()
+	}
+}
+
 // order shows the finer measures of reordering where a stream has some.
 func (p *page) order(r *report.Run) {
-	g := p.table([]string{"ORDER (RFC 4737)", "reordered", "largest extent", "largest n", "latest"})
-	g.numbers(5)
+	g := p.table([]string{"ORDER (RFC 4737)", "reordered", "largest extent", "largest n", "latest", "most bytes ahead"})
+	g.numbers(6)
 	some := false
 	for i := range r.Streams {
 		s := &r.Streams[i]
@@ -192,7 +214,7 @@ func (p *page) order(r *report.Run) {
 		}
 		some = true
 		o := s.Rx.Order
-		g.row(name(s), count(o.Reordered), count(o.ExtentMax), count(o.NMax), nanoseconds(float64(o.LateNsMax)))
+		g.row(name(s), count(o.Reordered), count(o.ExtentMax), count(o.NMax), nanoseconds(float64(o.LateNsMax)), count(o.ByteOffsetMax))
 	}
 	if some {
 		g.end()

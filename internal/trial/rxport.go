@@ -86,6 +86,7 @@ func merge(into *merged, s *engine.StreamReceived) {
 	into.GapInside += s.GapInside
 	into.Latency = mergeHistogram(into.Latency, s.Latency)
 	into.Gap = mergeHistogram(into.Gap, s.Gap)
+	into.Variation = mergeHistogram(into.Variation, s.Variation)
 	into.Order = mergeOrder(into.Order, s.Order)
 }
 
@@ -111,6 +112,7 @@ func mergeOrder(into, o *engine.Order) *engine.Order {
 	into.ExtentMax = max(into.ExtentMax, o.ExtentMax)
 	into.NMax = max(into.NMax, o.NMax)
 	into.LateNsMax = max(into.LateNsMax, o.LateNsMax)
+	into.ByteOffsetMax = max(into.ByteOffsetMax, o.ByteOffsetMax)
 	for d, n := range o.RD {
 		into.RD[d] += n
 	}
@@ -156,6 +158,11 @@ func (m *merged) streamRx(j *judge, path, clock string, gapAsked bool) *report.S
 		j.unknown(path+".latency_ns", "%s", noClock(m))
 	}
 	rx.Order = orderDoc(m.Order)
+	if h := m.Variation; h != nil && h.Count > 0 {
+		v := &report.IPDV{Count: h.Count, Mean: h.Mean(), Max: h.Max, P50: quantile(h, .5), P99: quantile(h, .99), P999: quantile(h, .999)}
+		rx.IPDVNs = v
+		j.fewSamples(path+".ipdv_ns", map[string]*uint64{"p50": v.P50, "p99": v.P99, "p999": v.P999})
+	}
 	return rx
 }
 
@@ -189,7 +196,7 @@ func orderDoc(o *engine.Order) *report.Order {
 		return nil
 	}
 	return &report.Order{
-		Reordered: o.Reordered, ExtentMax: o.ExtentMax, NMax: o.NMax, LateNsMax: o.LateNsMax,
+		Reordered: o.Reordered, ExtentMax: o.ExtentMax, NMax: o.NMax, LateNsMax: o.LateNsMax, ByteOffsetMax: o.ByteOffsetMax,
 		RD: density(o.RD), RBD: density(o.RBD),
 	}
 }
