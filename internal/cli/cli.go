@@ -19,7 +19,7 @@ import (
 // grammar is the whole command line.
 type grammar struct {
 	JSON  bool `name:"json" help:"Print one JSON document on standard output, also when the command fails."`
-	JSONL bool `name:"jsonl" help:"Print one JSON document on one line, and while a run goes on a record every second before it."`
+	JSONL bool `name:"jsonl" help:"Print a record a second while a run goes on, and the document as the last line."`
 	Quiet bool `short:"q" help:"No progress and no messages on standard error; errors are still printed."`
 
 	Demo    demoCmd    `cmd:"" help:"Fill a private veth pair and show what arrives: no NIC, no set-up. Example: wirespeed demo"`

@@ -23,6 +23,9 @@ type page struct {
 	b       strings.Builder
 	reasons map[string]string // why something is unknown, by its path
 	clocks  []string          // those that were named already
+
+	absent   map[string][]string // which tables are missing, by the reason
+	absences []string            // the reasons, in order
 }
 
 func (p *page) line(format string, args ...any) {

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/wirespeed/wirespeed/report"
 )
@@ -19,6 +20,7 @@ func (p *page) streams(r *report.Run) {
 	p.arrivals(r)
 	p.latency(r)
 	p.gaps(r)
+	p.sayAbsent()
 	p.variation(r)
 	p.order(r)
 }
@@ -168,7 +170,7 @@ func (p *page) gaps(r *report.Run) {
 	p.tableOr(known, "gaps", g, f)
 }
 
-// tableOr writes a table and its footnotes; where nothing in it is known, only why.
+// tableOr writes a table and its footnotes; where nothing in it is known, it keeps why for sayAbsent.
 func (p *page) tableOr(known bool, what string, g *grid, f *footnotes) {
 	if known {
 		g.end()
@@ -176,9 +178,21 @@ func (p *page) tableOr(known bool, what string, g *grid, f *footnotes) {
 		return
 	}
 	for _, why := range f.order {
-		p.sentence(what+" unknown: ", why)
+		if len(p.absent[why]) == 0 {
+			p.absences = append(p.absences, why)
+		}
+		p.absent[why] = append(p.absent[why], what)
 	}
-	p.line("")
+}
+
+// sayAbsent says which tables are missing: once for all that have the same reason.
+func (p *page) sayAbsent() {
+	for _, why := range p.absences {
+		p.sentence(strings.Join(p.absent[why], " and ")+" unknown: ", why)
+	}
+	if len(p.absences) > 0 {
+		p.line("")
+	}
 }
 
 // variation shows how much the delays of neighbouring frames differ, where it was measured.
@@ -204,7 +218,7 @@ func (p *page) variation(r *report.Run) {
 
 // order shows the finer measures of reordering where a stream has some.
 func (p *page) order(r *report.Run) {
-	g := p.table([]string{"ORDER (RFC 4737)", "reordered", "largest extent", "largest n", "latest", "most bytes ahead"})
+	g := p.table([]string{"ORDER (RFC 4737)", "reordered", "extent", "largest n", "latest", "most bytes ahead"})
 	g.numbers(6)
 	some := false
 	for i := range r.Streams {

@@ -12,7 +12,7 @@ import (
 // Text writes the report of a run for people: what was sent from each port, what arrived at each, what became of each
 // stream, and in the end whether the numbers can be trusted.
 func Text(w io.Writer, r *report.Run) error {
-	p := &page{reasons: r.Reasons}
+	p := &page{reasons: r.Reasons, absent: map[string][]string{}}
 	p.heading(r)
 	p.ports(r)
 	p.streams(r)
