@@ -371,9 +371,9 @@ func (u *run) readAfter() {
 			x.after, x.gone = deviceAfter(x.port.Device)
 			x.hasDevice = x.gone == nil
 		}
-		before := totals(&x.counters).sent
+		before := x.counters.Total().Sent
 		x.counters = x.port.Counters()
-		x.leaving = totals(&x.counters).sent != before
+		x.leaving = x.counters.Total().Sent != before
 	}
 }
 

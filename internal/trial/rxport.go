@@ -11,16 +11,17 @@ import (
 
 func (u *run) rxPort(x *receiver, j *judge, index int) report.Port {
 	path := fmt.Sprintf("ports[%d]", index)
-	var seconds float64
+	var sending float64
 	for _, s := range u.tx {
-		t := totals(&s.counters)
-		seconds = max(seconds, t.seconds(&s.plan))
+		t := s.counters.Total()
+		sending = max(sending, seconds(&t, &s.plan))
 	}
-	return receivedPort(x, j, path, seconds)
+	return receivedPort(x, j, path, sending)
 }
 
-// receivedPort makes the document of a receive port. seconds is how long was sent; it is used where no arrival was stamped.
-func receivedPort(x *receiver, j *judge, path string, seconds float64) report.Port {
+// receivedPort makes the document of a receive port. sending is how many seconds it took to send; it is used where no arrival
+// was stamped.
+func receivedPort(x *receiver, j *judge, path string, sending float64) report.Port {
 	p := port(x.target, x.link, x.chosen)
 	noLine(x.link, j, path, "rx.l2_line_share")
 	g := &x.got
@@ -44,14 +45,14 @@ func receivedPort(x *receiver, j *judge, path string, seconds float64) report.Po
 	if rx.DeviceFrames == nil {
 		j.unknown(path+".rx.device_frames", "no device counter could be read")
 	}
-	rx.DurationS = seconds
+	rx.DurationS = sending
 	if g.Frames > 1 && g.LastNs > g.FirstNs && g.FirstNs != 0 {
 		span := float64(g.LastNs - g.FirstNs)
 		mean := span / float64(g.Frames-1)
 		rx.MeanIntervalNs = &mean
 		rx.DurationS = (span + mean) / 1e9
-	} else if g.Frames > 1 && seconds > 0 {
-		mean := seconds * 1e9 / float64(g.Frames)
+	} else if g.Frames > 1 && sending > 0 {
+		mean := sending * 1e9 / float64(g.Frames)
 		rx.MeanIntervalNs = &mean
 		j.unknown(path+".rx.mean_interval_ns", "no arrival was stamped: the time of sending divided by the frames that arrived")
 	} else {

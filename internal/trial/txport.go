@@ -9,40 +9,16 @@ import (
 	"github.com/wirespeed/wirespeed/report"
 )
 
-// txTotals are the sums over a port's queues.
-type txTotals struct {
-	submitted, sent, bytes, doorbells, backpressure, skipped, shifted, behind uint64
-	beginNs, endNs                                                            int64
-}
-
-func totals(c *engine.Counters) (t txTotals) {
-	for _, q := range c.Queues {
-		t.submitted += q.Submitted
-		t.sent += q.Sent
-		t.bytes += q.Bytes
-		t.doorbells += q.Doorbells
-		t.backpressure += q.Backpressure
-		t.skipped += q.Skipped
-		t.shifted = max(t.shifted, q.ShiftedNs)
-		t.behind = max(t.behind, q.BehindNsMax)
-		if q.BeginNs != 0 && (t.beginNs == 0 || q.BeginNs < t.beginNs) {
-			t.beginNs = q.BeginNs
-		}
-		t.endNs = max(t.endNs, q.EndNs)
-	}
-	return t
-}
-
 // seconds is the time that the sent frames took. A paced run's last frame fills its slot too, so that n frames at a gap
 // take n gaps.
-func (t txTotals) seconds(p *engine.Plan) float64 {
-	if t.beginNs == 0 || t.endNs <= t.beginNs {
-		if p.Rate.IsZero() || t.sent == 0 {
+func seconds(t *engine.QueueCounters, p *engine.Plan) float64 {
+	if t.BeginNs == 0 || t.EndNs <= t.BeginNs {
+		if p.Rate.IsZero() || t.Sent == 0 {
 			return 0
 		}
-		return float64(t.sent) * float64(p.Rate.Den) / float64(p.Rate.Num)
+		return float64(t.Sent) * float64(p.Rate.Den) / float64(p.Rate.Num)
 	}
-	s := float64(t.endNs-t.beginNs) / 1e9
+	s := float64(t.EndNs-t.BeginNs) / 1e9
 	if !p.Rate.IsZero() {
 		s += float64(p.Rate.Den) / float64(p.Rate.Num)
 	}
@@ -50,7 +26,7 @@ func (t txTotals) seconds(p *engine.Plan) float64 {
 }
 
 // intended is how many frames were asked for; nil: as many as possible.
-func intended(p *engine.Plan, t txTotals, interrupted bool) *uint64 {
+func intended(p *engine.Plan, t *engine.QueueCounters, interrupted bool) *uint64 {
 	var n *uint64
 	if p.Count > 0 {
 		n = &p.Count
@@ -61,7 +37,7 @@ func intended(p *engine.Plan, t txTotals, interrupted bool) *uint64 {
 			n = &d
 		}
 	}
-	if n != nil && p.Duration > 0 && p.Rate.IsZero() && t.submitted < *n && !interrupted {
+	if n != nil && p.Duration > 0 && p.Rate.IsZero() && t.Submitted < *n && !interrupted {
 		return nil // the duration ended the run first, as asked
 	}
 	if n == nil {
@@ -75,14 +51,15 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 	p := port(x.target, x.link, x.chosen)
 	path := fmt.Sprintf("ports[%d]", index)
 	noLine(x.link, j, path, "tx.line_share")
-	c, t := &x.counters, totals(&x.counters)
+	c := &x.counters
+	t := c.Total()
 	tx := &report.Tx{
-		Submitted: t.submitted, Sent: t.sent, SentSource: c.SentSource, BehindNsMax: t.behind, ShiftedNs: t.shifted,
-		Skipped: t.skipped, Batch: c.Batch, Backpressure: t.backpressure, Undrained: c.Undrained, Queues: []report.TxQueue{},
+		Submitted: t.Submitted, Sent: t.Sent, SentSource: c.SentSource, BehindNsMax: t.BehindNsMax, ShiftedNs: t.ShiftedNs,
+		Skipped: t.Skipped, Batch: c.Batch, Backpressure: t.Backpressure, Undrained: c.Undrained, Queues: []report.TxQueue{},
 	}
 	p.Tx = tx
 	u.device(x, tx, j, path)
-	tx.Intended = intended(&x.plan, t, u.interrupted)
+	tx.Intended = intended(&x.plan, &t, u.interrupted)
 	switch {
 	case tx.Intended != nil && *tx.Intended > tx.Sent:
 		tx.Unsent = *tx.Intended - tx.Sent
@@ -92,10 +69,10 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 	if tx.Intended == nil {
 		j.unknown(path+".tx.intended", "as many as possible in the given time")
 	}
-	tx.DurationS = t.seconds(&x.plan)
-	bytes := t.bytes
-	if t.submitted > 0 && tx.Sent != t.submitted {
-		bytes = uint64(float64(t.bytes) / float64(t.submitted) * float64(tx.Sent))
+	tx.DurationS = seconds(&t, &x.plan)
+	bytes := t.Bytes
+	if t.Submitted > 0 && tx.Sent != t.Submitted {
+		bytes = uint64(float64(t.Bytes) / float64(t.Submitted) * float64(tx.Sent))
 	}
 	l := wire.LayersMeasured(tx.Sent, bytes, time.Duration(tx.DurationS*1e9), 0)
 	tx.FPS, tx.L1Bps, tx.L2Bps, tx.L2NoFCSBps = l.FPS, l.L1Bps, l.L2Bps, l.L2NoFCSBps
@@ -106,8 +83,8 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 	} else {
 		j.unknown(path+".tx.requested_fps", "no rate was asked for: as fast as possible")
 	}
-	if t.submitted > 0 && t.doorbells > 0 {
-		d := float64(t.doorbells) / float64(t.submitted)
+	if t.Submitted > 0 && t.Doorbells > 0 {
+		d := float64(t.Doorbells) / float64(t.Submitted)
 		tx.DoorbellsPerFrame = &d
 	} else {
 		j.unknown(path+".tx.doorbells_per_frame", "the engine does not count its doorbells")
@@ -115,7 +92,7 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 	for _, q := range c.Queues {
 		tx.Queues = append(tx.Queues, report.TxQueue{Queue: q.Queue, Core: q.Core, Submitted: q.Submitted, Sent: q.Sent, BehindNsMax: q.BehindNsMax})
 	}
-	u.judgeTx(x, tx, t, j)
+	u.judgeTx(x, tx, &t, j)
 	return p
 }
 
@@ -167,7 +144,7 @@ func delta(before, after uint64) (uint64, bool) {
 }
 
 // judgeTx decides whether the port did what was asked for.
-func (u *run) judgeTx(x *sender, tx *report.Tx, t txTotals, j *judge) {
+func (u *run) judgeTx(x *sender, tx *report.Tx, t *engine.QueueCounters, j *judge) {
 	reason := x.counters.Reason
 	if x.err != nil {
 		reason = x.err.Error()
@@ -197,8 +174,8 @@ func (u *run) judgeTx(x *sender, tx *report.Tx, t txTotals, j *judge) {
 	}
 	if tx.RequestedFPS != nil && tx.Sent > 1 && missed(tx.FPS, *tx.RequestedFPS) && !u.interrupted {
 		why := ""
-		if t.behind > 0 {
-			why = fmt.Sprintf(" (the latest frame was %.1f ms behind its schedule)", float64(t.behind)/1e6)
+		if t.BehindNsMax > 0 {
+			why = fmt.Sprintf(" (the latest frame was %.1f ms behind its schedule)", float64(t.BehindNsMax)/1e6)
 		}
 		j.mend = "ask for a lower --rate, or give the sender cores that nothing else uses (--cores)"
 		if u.spec.Count == 0 {

@@ -169,29 +169,6 @@ func expect(p engine.Plan) engine.Expect {
 	return e
 }
 
-// totals are the sums over the queues.
-func totals(c engine.Counters) (t engine.QueueCounters) {
-	for _, q := range c.Queues {
-		t.Submitted += q.Submitted
-		t.Sent += q.Sent
-		t.Bytes += q.Bytes
-		t.Skipped += q.Skipped
-		t.BehindNsMax = max(t.BehindNsMax, q.BehindNsMax)
-		t.ShiftedNs = max(t.ShiftedNs, q.ShiftedNs)
-		if q.BeginNs != 0 && (t.BeginNs == 0 || q.BeginNs < t.BeginNs) {
-			t.BeginNs = q.BeginNs
-		}
-		t.EndNs = max(t.EndNs, q.EndNs)
-		if t.Streams == nil {
-			t.Streams = make([]uint64, len(q.Streams))
-		}
-		for i, n := range q.Streams {
-			t.Streams[i] += n
-		}
-	}
-	return t
-}
-
 // openFiles is how many files the process has open.
 func openFiles(t *testing.T) int {
 	t.Helper()

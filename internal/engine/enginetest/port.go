@@ -86,7 +86,7 @@ func device(t *testing.T, port interface {
 // settle lets the last frames arrive, stops the receiver and returns its final counts.
 func settle(t *testing.T, r engine.Receiver, port engine.Port) engine.Received {
 	t.Helper()
-	sent := totals(port.Counters()).Sent
+	sent := port.Counters().Total().Sent
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		got, err := r.Snapshot()
 		if err != nil {
@@ -109,7 +109,7 @@ func settle(t *testing.T, r engine.Receiver, port engine.Port) engine.Received {
 // agree checks what must hold after every run on a quiet loop: own count, device and receiver say the same.
 func agree(t *testing.T, c engine.Counters, before, after *engine.DeviceCounters, got engine.Received) {
 	t.Helper()
-	sum := totals(c)
+	sum := c.Total()
 	if before != nil {
 		if n := after.TxFrames - before.TxFrames; n != sum.Sent {
 			t.Errorf("the port counts %d sent, its device %d", sum.Sent, n)
@@ -143,7 +143,7 @@ func exactCount(t *testing.T, f Factory) {
 		p := plan(t, 1, 1)
 		p.Count = n
 		c, got := l.run(t, p)
-		sum := totals(c)
+		sum := c.Total()
 		if sum.Submitted != n || sum.Sent != n || sum.Bytes != 64*n || sum.Streams[0] != n || c.Undrained != 0 || c.Reason != "" {
 			t.Errorf("asked for %d frames: %+v, undrained %d, reason %q", n, sum, c.Undrained, c.Reason)
 		}
@@ -159,7 +159,7 @@ func streamsByWeight(t *testing.T, f Factory) {
 	p.Count = 4001 // of 1 and 3, and one more
 	c, got := l.run(t, p)
 	want := p.Program.Shares(p.Count, 0, 1)
-	if s := totals(c).Streams; !slices.Equal(s, want) {
+	if s := c.Total().Streams; !slices.Equal(s, want) {
 		t.Errorf("sent %v of the streams, want %v", s, want)
 	}
 	if got.TesterDrops == 0 && (len(got.Streams) != 2 || got.Streams[0].Frames != want[0] || got.Streams[1].Frames != want[1]) {
@@ -205,7 +205,7 @@ func twice(t *testing.T, f Factory) {
 				if err := port.Run(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				if sum := totals(port.Counters()); sum.Sent != 100 {
+				if sum := port.Counters().Total(); sum.Sent != 100 {
 					t.Errorf("sent %d, want 100", sum.Sent)
 				}
 			}
@@ -245,13 +245,13 @@ func refuses(t *testing.T, f Factory) {
 			t.Errorf("after refusing %s it ran", name)
 		}
 	}
-	if sum := totals(port.Counters()); sum.Submitted != 0 {
+	if sum := port.Counters().Total(); sum.Submitted != 0 {
 		t.Errorf("after refusing all it sent %d", sum.Submitted)
 	}
 	p := plan(t, 1, 1)
 	p.Count = 10
 	load(t, port, p)
-	if err := port.Run(context.Background()); err != nil || totals(port.Counters()).Sent != 10 {
+	if err := port.Run(context.Background()); err != nil || port.Counters().Total().Sent != 10 {
 		t.Errorf("after refusing it does not run: %v, %+v", err, port.Counters())
 	}
 	missing := l.TxTarget
@@ -274,7 +274,7 @@ func orderOfCalls(t *testing.T, f Factory) {
 	if port.Run(context.Background()) == nil {
 		t.Error("ran before anything was loaded")
 	}
-	if c := port.Counters(); totals(c).Submitted != 0 {
+	if c := port.Counters(); c.Total().Submitted != 0 {
 		t.Errorf("counts before anything was loaded: %+v", c)
 	}
 	if err := port.Close(); err != nil {
@@ -310,7 +310,7 @@ func while(t *testing.T, port engine.Port, do func(stop func())) {
 
 // untilSent waits until the port has handed over n frames.
 func untilSent(port engine.Port, n uint64) {
-	for end := time.Now().Add(patience); totals(port.Counters()).Submitted < n && time.Now().Before(end); {
+	for end := time.Now().Add(patience); port.Counters().Total().Submitted < n && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -332,10 +332,10 @@ func cancel(t *testing.T, f Factory) {
 		got := settle(t, r, port)
 		after := device(t, port)
 		agree(t, c, before, after, got)
-		if again := port.Counters(); totals(again).Sent != totals(c).Sent {
-			t.Errorf("after the run the count went from %d to %d", totals(c).Sent, totals(again).Sent)
+		if again := port.Counters(); again.Total().Sent != c.Total().Sent {
+			t.Errorf("after the run the count went from %d to %d", c.Total().Sent, again.Total().Sent)
 		}
-		if sum := totals(c); sum.Sent < 20 || sum.Sent != sum.Submitted {
+		if sum := c.Total(); sum.Sent < 20 || sum.Sent != sum.Submitted {
 			t.Errorf("handed over %d, sent %d", sum.Submitted, sum.Sent)
 		}
 	}
@@ -348,7 +348,7 @@ func duration(t *testing.T, f Factory) {
 		p := plan(t, 1, 2, 1)
 		p.Rate, p.Duration, p.CatchUp = rate, 100*time.Millisecond, 10*time.Millisecond
 		c, _ := l.run(t, p)
-		sum := totals(c)
+		sum := c.Total()
 		// Where a stall dropped the very last slots, the frames with the last flag come on top.
 		if !rate.IsZero() && (sum.Sent > 2000 && sum.Skipped == 0 || sum.Sent > 2002 || sum.Sent+sum.Skipped < 1990) {
 			t.Errorf("sent %d and skipped %d of 2000", sum.Sent, sum.Skipped)
@@ -369,7 +369,7 @@ func countersWhileRunning(t *testing.T, f Factory) {
 	while(t, port, func(func()) {
 		var last engine.QueueCounters
 		for end := time.Now().Add(patience); last.Submitted < p.Count && !t.Failed() && time.Now().Before(end); {
-			sum := totals(port.Counters())
+			sum := port.Counters().Total()
 			if sum.Submitted < last.Submitted || sum.Sent < last.Sent || sum.Sent > sum.Submitted || sum.Submitted > p.Count {
 				t.Errorf("the counts go from %+v to %+v", last, sum)
 			}
@@ -393,7 +393,7 @@ func startGate(t *testing.T, f Factory) {
 			t.Error("it ended before it was to start")
 		}
 		slack := int64(10 * time.Microsecond) // of the clocks
-		if sum := totals(c); sum.BeginNs < p.StartAt-slack {
+		if sum := c.Total(); sum.BeginNs < p.StartAt-slack {
 			t.Errorf("began %d ns too early", p.StartAt-sum.BeginNs)
 		}
 		if got.FirstNs != 0 && got.FirstNs < p.StartAt-slack {
@@ -408,7 +408,7 @@ func paced(t *testing.T, f Factory) {
 	p := plan(t, 1, 1)
 	p.Count, p.Rate, p.CatchUp = 6001, wire.FPS{Num: 20000, Den: 1}, 10*time.Millisecond
 	c, _ := l.run(t, p)
-	sum := totals(c)
+	sum := c.Total()
 	want := int64(300*time.Millisecond) + int64(sum.ShiftedNs)
 	took, slack := sum.EndNs-sum.BeginNs, int64(sum.BehindNsMax)+want/100
 	if took < want-slack || took > want+slack {

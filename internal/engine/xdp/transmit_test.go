@@ -115,20 +115,6 @@ func openPort(t *testing.T, p *labtest.Pair, c engine.Config) engine.Port {
 	return port
 }
 
-type totals struct{ submitted, sent, skipped, shifted, behind, bytes uint64 }
-
-func sum(c engine.Counters) (s totals) {
-	for _, q := range c.Queues {
-		s.submitted += q.Submitted
-		s.sent += q.Sent
-		s.bytes += q.Bytes
-		s.skipped += q.Skipped
-		s.shifted = max(s.shifted, q.ShiftedNs)
-		s.behind = max(s.behind, q.BehindNsMax)
-	}
-	return s
-}
-
 // run loads and runs a plan and returns what the port and the kernel counted.
 func run(t *testing.T, ctx context.Context, port engine.Port, plan engine.Plan) (engine.Counters, engine.DeviceCounters) {
 	t.Helper()
@@ -179,7 +165,7 @@ func TestExactCount(t *testing.T) {
 	} {
 		plan.Count, plan.IDBase = count, uint16(i)
 		c, d := run(t, t.Context(), port, plan)
-		if s := sum(c); s.submitted != count || s.sent != count || d.TxFrames != count || d.TxDropped != 0 || c.Undrained != 0 || c.Reason != "" {
+		if s := c.Total(); s.Submitted != count || s.Sent != count || d.TxFrames != count || d.TxDropped != 0 || c.Undrained != 0 || c.Reason != "" {
 			t.Errorf("plan %d: %+v, device %+v", i, c, d)
 		}
 		if e := rx.at(i); e != (sinkEntry{Frames: count, Lasts: 1, LastSeq: count - 1, Firsts: 1}) {
@@ -204,7 +190,7 @@ func TestLongestFrame(t *testing.T) {
 	port := openPort(t, pair, engine.Config{})
 	const count = 1000
 	c, d := run(t, t.Context(), port, engine.Plan{Program: simple(t, maxLive+4), Count: count})
-	if e := rx.at(0); sum(c).sent != count || d.TxFrames != count || e.Frames != count {
+	if e := rx.at(0); c.Total().Sent != count || d.TxFrames != count || e.Frames != count {
 		t.Errorf("%+v, device %+v, receiver %+v", c, d, e)
 	}
 	if err := port.Load(engine.Plan{Program: simple(t, maxLive+5), Queues: 1}); err == nil {
@@ -222,7 +208,7 @@ func TestQueuesAndStreams(t *testing.T) {
 	p := programOf(t, a, b)
 	const count = 100_003
 	c, d := run(t, t.Context(), port, engine.Plan{Program: p, Queues: 2, Count: count, IDBase: 8})
-	if s := sum(c); s.sent != count || d.TxFrames != count {
+	if s := c.Total(); s.Sent != count || d.TxFrames != count {
 		t.Errorf("%+v, device %+v", c, d)
 	}
 	for q := range 2 {
@@ -274,7 +260,7 @@ func TestDeafPeer(t *testing.T) {
 		if took > 5*time.Second { // of ten; on an idle machine 0.3 s
 			t.Errorf("took %v", took)
 		}
-		if s := sum(c); s.sent != 0 || s.submitted == 0 || c.Undrained != s.submitted || !strings.Contains(c.Reason, mend) || d.TxFrames != 0 {
+		if s := c.Total(); s.Sent != 0 || s.Submitted == 0 || c.Undrained != s.Submitted || !strings.Contains(c.Reason, mend) || d.TxFrames != 0 {
 			t.Errorf("%+v, device %+v", c, d)
 		}
 	}
@@ -323,17 +309,17 @@ func TestStop(t *testing.T) {
 		}()
 		c, d := run(t, ctx, port, engine.Plan{Program: simple(t), Rate: rate, IDBase: uint16(i)})
 		took := time.Since(at)
-		s := sum(c)
-		if s.sent < 2 || s.sent != d.TxFrames || c.Reason != "" || took > 5*time.Second {
+		s := c.Total()
+		if s.Sent < 2 || s.Sent != d.TxFrames || c.Reason != "" || took > 5*time.Second {
 			t.Errorf("rate %v: stopped after %v, %+v, device %+v", rate, took, c, d)
 		}
-		if e := rx.at(i); e != (sinkEntry{Frames: s.sent, Lasts: 1, LastSeq: s.sent - 1, Firsts: 1}) {
-			t.Errorf("rate %v: receiver %+v of %d", rate, e, s.sent)
+		if e := rx.at(i); e != (sinkEntry{Frames: s.Sent, Lasts: 1, LastSeq: s.Sent - 1, Firsts: 1}) {
+			t.Errorf("rate %v: receiver %+v of %d", rate, e, s.Sent)
 		}
 		if end := c.Queues[0].EndNs - host.Monotonic(); end > 0 {
 			t.Errorf("ends in the future by %d ns", end)
 		}
-		t.Logf("rate %v: stop took %v, %d frames", rate, took, s.sent)
+		t.Logf("rate %v: stop took %v, %d frames", rate, took, s.Sent)
 	}
 }
 
@@ -348,9 +334,9 @@ func TestPacing(t *testing.T) {
 		for queues := 1; queues <= 2; queues++ {
 			const d = 500 * time.Millisecond
 			c, dev := run(t, t.Context(), port, engine.Plan{Program: simple(t), Queues: queues, Rate: rate, Duration: d, IDBase: uint16(id)})
-			s, want := sum(c), rate.FramesIn(d)
-			if s.sent+s.skipped != want || s.sent != dev.TxFrames || s.sent == 0 {
-				t.Errorf("rate %v, %d queues: %d sent, %d skipped, want %d; device %+v", rate, queues, s.sent, s.skipped, want, dev)
+			s, want := c.Total(), rate.FramesIn(d)
+			if s.Sent+s.Skipped != want || s.Sent != dev.TxFrames || s.Sent == 0 {
+				t.Errorf("rate %v, %d queues: %d sent, %d skipped, want %d; device %+v", rate, queues, s.Sent, s.Skipped, want, dev)
 			}
 			var lasts, frames uint64
 			begin, end := c.Queues[0].BeginNs, c.Queues[0].EndNs
@@ -360,14 +346,14 @@ func TestPacing(t *testing.T) {
 				begin, end = min(begin, c.Queues[q].BeginNs), max(end, c.Queues[q].EndNs)
 				id++
 			}
-			if lasts != uint64(queues) || frames != s.sent {
+			if lasts != uint64(queues) || frames != s.Sent {
 				t.Errorf("rate %v: %d last flags, %d frames", rate, lasts, frames)
 			}
 			took := float64(end-begin) + 1e9*float64(rate.Den)/float64(rate.Num)
-			if off, slack := took/float64(d)-1, 0.001+float64(s.behind)/float64(d); off < -slack || s.skipped == 0 && off > slack {
+			if off, slack := took/float64(d)-1, 0.001+float64(s.BehindNsMax)/float64(d); off < -slack || s.Skipped == 0 && off > slack {
 				t.Errorf("rate %v, %d queues: took %v ns, off by %.4f %%", rate, queues, took, 100*off)
 			}
-			t.Logf("rate %v, %d queues, batch %d: off by %+.5f %%, behind %v, skipped %d", rate, queues, c.Batch, 100*(took/float64(d)-1), time.Duration(s.behind), s.skipped)
+			t.Logf("rate %v, %d queues, batch %d: off by %+.5f %%, behind %v, skipped %d", rate, queues, c.Batch, 100*(took/float64(d)-1), time.Duration(s.BehindNsMax), s.Skipped)
 		}
 	}
 }
@@ -380,15 +366,15 @@ func TestStall(t *testing.T) {
 	rate := wire.FPS{Num: 30_000, Den: 7}
 	late := func() int64 { return host.Monotonic() - 200e6 } // frame 0 was due long ago
 	c, _ := run(t, t.Context(), port, engine.Plan{Program: simple(t), Rate: rate, Count: 1000, StartAt: late()})
-	if s := sum(c); s.sent != 1000 || s.skipped != 0 || s.shifted < 190e6 {
+	if s := c.Total(); s.Sent != 1000 || s.Skipped != 0 || s.ShiftedNs < 190e6 {
 		t.Errorf("count: %+v", s)
 	}
 	c, _ = run(t, t.Context(), port, engine.Plan{Program: simple(t), Rate: rate, Duration: time.Second, StartAt: late()})
-	if s := sum(c); s.sent+s.skipped != rate.FramesIn(time.Second) || s.shifted != 0 || s.skipped < 4286*18/100 || s.sent == 0 {
+	if s := c.Total(); s.Sent+s.Skipped != rate.FramesIn(time.Second) || s.ShiftedNs != 0 || s.Skipped < 4286*18/100 || s.Sent == 0 {
 		t.Errorf("duration: %+v", s)
 	}
 	c, _ = run(t, t.Context(), port, engine.Plan{Program: simple(t), Rate: rate, Duration: 100 * time.Millisecond, StartAt: late()})
-	if s := sum(c); s.sent == 0 || s.sent+s.skipped != rate.FramesIn(100*time.Millisecond) {
+	if s := c.Total(); s.Sent == 0 || s.Sent+s.Skipped != rate.FramesIn(100*time.Millisecond) {
 		t.Errorf("all slots gone: %+v", s)
 	}
 }
@@ -429,10 +415,10 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if c, _ := run(t, t.Context(), port, engine.Plan{Program: simple(t), Count: 7}); sum(c).sent != 7 {
+	if c, _ := run(t, t.Context(), port, engine.Plan{Program: simple(t), Count: 7}); c.Total().Sent != 7 {
 		t.Errorf("%+v", c)
 	}
-	if c, _ := run(t, t.Context(), port, engine.Plan{Program: simple(t), Count: 3}); sum(c).sent != 3 {
+	if c, _ := run(t, t.Context(), port, engine.Plan{Program: simple(t), Count: 3}); c.Total().Sent != 3 {
 		t.Errorf("second run: %+v", c)
 	}
 }
@@ -463,7 +449,7 @@ func TestDeviceFails(t *testing.T) {
 			defer cancel()
 			failed := make(chan error, 1)
 			go func() {
-				for sum(port.Counters()).submitted < 1000 && ctx.Err() == nil {
+				for port.Counters().Total().Submitted < 1000 && ctx.Err() == nil {
 					time.Sleep(time.Millisecond)
 				}
 				failed <- fail(pair, rx)
@@ -476,10 +462,10 @@ func TestDeviceFails(t *testing.T) {
 			if ctx.Err() != nil || !strings.Contains(c.Reason, want) && err == nil {
 				t.Errorf("ended with %v, reason %q", err, c.Reason)
 			}
-			if s := sum(c); s.submitted == 0 || s.sent+c.Undrained != s.submitted {
+			if s := c.Total(); s.Submitted == 0 || s.Sent+c.Undrained != s.Submitted {
 				t.Errorf("%+v, undrained %d", s, c.Undrained)
 			}
-			t.Logf("%v; %s; %+v, undrained %d", err, c.Reason, sum(c), c.Undrained)
+			t.Logf("%v; %s; %+v, undrained %d", err, c.Reason, c.Total(), c.Undrained)
 		})
 	}
 }
