@@ -19,6 +19,7 @@ type layer struct {
 var layers = []layer{
 	{"arithmetic, bytes, results: pure values", []string{"internal/wire", "internal/packet", "report"}},
 	{"what to send", []string{"stream"}},
+	{"streams drawn for tests", []string{"internal/program/programtest"}},
 	{"what to send, compiled", []string{"internal/program"}},
 	{"frames, decoded for people", []string{"internal/show"}},
 	{"facts about the host; what a test needs of it", []string{"internal/host", "internal/lab/need"}},
@@ -110,7 +111,7 @@ var importRules = []struct {
 
 var (
 	partsOfEngines = []string{"internal/engine/txloop", "internal/engine/enginetest"}
-	forTests       = []string{"internal/engine/enginetest", "internal/lab/labtest", "internal/lab/need"}
+	forTests       = []string{"internal/engine/enginetest", "internal/lab/labtest", "internal/lab/need", "internal/program/programtest"}
 )
 
 func TestImportRules(t *testing.T) { holds(t, importRulesKept) }

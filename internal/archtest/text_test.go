@@ -92,7 +92,7 @@ func formatted(s *source) (problems []string) {
 }
 
 // decoders are the packages that read what others wrote; each has a fuzz test.
-var decoders = []string{"internal/analyse", "internal/bpf", "internal/engine", "internal/packet", "internal/program", "internal/tune", "internal/wire", "stream"}
+var decoders = []string{"internal/analyse", "internal/bpf", "internal/engine", "internal/host", "internal/packet", "internal/program", "internal/show", "internal/tune", "internal/wire", "stream"}
 
 func TestDecodersAreFuzzed(t *testing.T) { holds(t, decodersFuzzed) }
 

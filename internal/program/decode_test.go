@@ -18,6 +18,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/lab/need"
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/internal/program/programtest"
 	"github.com/wirespeed/wirespeed/stream"
 )
 
@@ -35,7 +36,7 @@ func plain(f *packet.Field) bool {
 func everyKind(t testing.TB) []stream.Stream {
 	var all []stream.Stream
 	n := uint64(0)
-	for _, stack := range stacks {
+	for _, stack := range programtest.Stacks() {
 		s := of(strings.Join(stack, " "), nil, 128, 200, 129)
 		s.Payload.Fill = stream.FillInc
 		for _, kind := range stack {

@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/internal/program/programtest"
 	"github.com/wirespeed/wirespeed/stream"
 	"pgregory.net/rapid"
 )
 
 // checkFill holds every byte of Fill against the plain construction, for any streams, queues and place in the sequence.
 func checkFill(t *rapid.T) {
-	set := drawSet(t)
+	set := programtest.Set(t, 0)
 	p, err := program.Compile(set)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func FuzzFill(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkFill)) }
 // The modifier table is all that another engine needs: head, values and sums by themselves make the same frame.
 func TestTableAloneMakesTheFrame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		set := &stream.Set{Streams: []stream.Stream{drawStream(t, "a")}}
+		set := &stream.Set{Streams: []stream.Stream{programtest.Stream(t, "a", 0)}}
 		p, err := program.Compile(set)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +136,7 @@ func TestTableAloneMakesTheFrame(t *testing.T) {
 // N queues together send what one queue sends, but for the signature.
 func TestQueuesTogetherAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		set := drawSet(t)
+		set := programtest.Set(t, 0)
 		for i := range set.Streams {
 			set.Streams[i].Signature = "none"
 		}

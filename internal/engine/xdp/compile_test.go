@@ -11,6 +11,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/lab/need"
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/internal/program/programtest"
 	"github.com/wirespeed/wirespeed/stream"
 )
 
@@ -118,7 +119,7 @@ func sameBytes(t fataler, p *program.Program, bind program.Binding, frames int) 
 func TestProgramMakesTheBytesOfFill(t *testing.T) {
 	need.Root(t)
 	rapid.Check(t, func(t *rapid.T) {
-		set := drawSet(t)
+		set := programtest.Set(t, 64)
 		p, err := program.Compile(set)
 		if err != nil {
 			t.Fatalf("compile the set: %v", err)

@@ -1,4 +1,7 @@
-package xdp
+// Package programtest draws streams for property tests: of every kind of header, field, modifier, size and payload. Two parts
+// that make frames (program, and the engines that compile it into something else) are held to the same draws. Only tests
+// import it.
+package programtest
 
 import (
 	"fmt"
@@ -9,18 +12,24 @@ import (
 	"github.com/wirespeed/wirespeed/stream"
 )
 
-var stacks = [][]string{
-	{"eth"}, {"eth", "vlan", "ip"}, {"eth", "ip", "udp"}, {"eth", "ip", "tcp"}, {"eth", "ipv6", "udp"}, {"eth", "vlan", "vlan", "ipv6", "tcp"},
+// Stacks are all the ways in which the kinds stand on each other.
+func Stacks() [][]string {
+	return [][]string{
+		{"eth"}, {"eth", "vlan"}, {"eth", "vlan", "vlan", "vlan"}, {"eth", "ip"}, {"eth", "ipv6"}, {"eth", "vlan", "ip"},
+		{"eth", "ip", "udp"}, {"eth", "ip", "tcp"}, {"eth", "ipv6", "udp"}, {"eth", "ipv6", "tcp"},
+		{"eth", "vlan", "ip", "udp"}, {"eth", "vlan", "vlan", "ipv6", "udp"}, {"eth", "vlan", "vlan", "ipv6", "tcp"}, {"eth", "vlan", "vlan", "ip", "tcp"},
+	}
 }
 
-func drawNum(t *rapid.T, f *packet.Field, label string) packet.Num {
+// number draws any number of the field, the corners more often.
+func number(t *rapid.T, f *packet.Field, label string) packet.Num {
 	m := f.Max()
 	return packet.Num{Hi: rapid.Uint64Max(m.Hi).Draw(t, label), Lo: rapid.Uint64Max(m.Lo).Draw(t, label)}
 }
 
-// drawValue draws any value that the field takes.
-func drawValue(t *rapid.T, f *packet.Field) stream.Value {
-	v := stream.Value{Op: stream.Op(rapid.IntRange(0, 4).Draw(t, "op")), Start: drawNum(t, f, f.Name)}
+// value draws any value that the field takes.
+func value(t *rapid.T, f *packet.Field) stream.Value {
+	v := stream.Value{Op: stream.Op(rapid.IntRange(0, 4).Draw(t, "op")), Start: number(t, f, f.Name)}
 	top := f.Max().Lo
 	switch v.Op {
 	case stream.Inc, stream.Dec:
@@ -43,28 +52,29 @@ func drawValue(t *rapid.T, f *packet.Field) stream.Value {
 		v.Seed = rapid.Uint64().Draw(t, "seed")
 	case stream.List:
 		for range rapid.IntRange(1, 5).Draw(t, "len") {
-			v.List = append(v.List, drawNum(t, f, "item"))
+			v.List = append(v.List, number(t, f, "item"))
 		}
 	}
 	return v
 }
 
-func drawStream(t *rapid.T, name string) stream.Stream {
+// Stream draws a stream whose frames have at least least bytes with FCS.
+func Stream(t *rapid.T, name string, least int) stream.Stream {
 	s := stream.Stream{Name: name, Weight: rapid.IntRange(1, 5).Draw(t, "weight")}
 	hdr, end := 0, 0 // where the header begins, where the last given field ends
-	for _, kind := range rapid.SampledFrom(stacks).Draw(t, "stack") {
+	for _, kind := range rapid.SampledFrom(Stacks()).Draw(t, "stack") {
 		l := stream.Layer{Kind: packet.Lookup(kind)}
 		for i := range l.Kind.Fields {
 			f := &l.Kind.Fields[i]
 			if hdr*8+f.Bit >= end && rapid.IntRange(0, 3).Draw(t, "give") == 0 {
-				l.Fields = append(l.Fields, stream.FieldValue{Field: f, Value: drawValue(t, f)})
+				l.Fields = append(l.Fields, stream.FieldValue{Field: f, Value: value(t, f)})
 				end = hdr*8 + f.Bit + f.Bits
 			}
 		}
 		hdr += l.Kind.Len
 		s.Layers = append(s.Layers, l)
 	}
-	low := max(64, hdr+4)
+	low := max(least, hdr+4)
 	switch rapid.IntRange(0, 3).Draw(t, "sizes") {
 	case 0:
 		s.Size.Op, s.Size.Seed = stream.SizeRandom, rapid.Uint64().Draw(t, "size seed")
@@ -91,10 +101,11 @@ func drawStream(t *rapid.T, name string) stream.Stream {
 	return s
 }
 
-func drawSet(t *rapid.T) *stream.Set {
+// Set draws one to three streams.
+func Set(t *rapid.T, least int) *stream.Set {
 	set := &stream.Set{}
 	for i := range rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "streams") {
-		set.Streams = append(set.Streams, drawStream(t, fmt.Sprint("s", i)))
+		set.Streams = append(set.Streams, Stream(t, fmt.Sprint("s", i), least))
 	}
 	return set
 }
