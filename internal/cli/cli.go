@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -63,7 +65,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return trial.ExitOK
 	}
 	if err != nil {
-		return e.fail(trial.Usage("wirespeed --help, or wirespeed VERB --help", "%s", err))
+		return e.fail(trial.Usage(helpFor(err), "%s", err))
 	}
 	e.out = output{json: g.JSON, jsonl: g.JSONL, quiet: g.Quiet}
 	if g.JSON && g.JSONL {
@@ -78,6 +80,19 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return e.fail(err)
 	}
 	return exit
+}
+
+// helpFor names the help of the verb that a command line got as far as.
+func helpFor(err error) string {
+	words := []string{"wirespeed"}
+	if p, ok := errors.AsType[*kong.ParseError](err); ok && p.Context != nil {
+		for _, step := range p.Context.Path {
+			if step.Command != nil {
+				words = append(words, step.Command.Name)
+			}
+		}
+	}
+	return "`" + strings.Join(append(words, "--help"), " ") + "` says what can be written"
 }
 
 // Parse checks a command line without running it.

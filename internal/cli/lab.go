@@ -193,5 +193,9 @@ func (e *env) terminalOwned() bool {
 }
 
 func noLab(name string) error {
-	return trial.Usage("`wirespeed lab list` shows those there are, `wirespeed lab up pair --name x` makes one", "no lab %q", name)
+	mend := "`wirespeed lab list` shows those there are, `wirespeed lab up pair --name x` makes one"
+	if os.Geteuid() != 0 {
+		mend += "; both need sudo"
+	}
+	return trial.Usage(mend, "no lab %q", name)
 }
