@@ -148,6 +148,18 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestInterruptedIsNoError: what the user ended himself is not called one.
+func TestInterruptedIsNoError(t *testing.T) {
+	r := goodRun()
+	for code, want := range map[int]string{3: "\nerror: so far\n", 5: "trusted\nso far\n"} {
+		r.Error = &report.Error{Code: code, Message: "so far"}
+		var b bytes.Buffer
+		if err := Text(&b, r); err != nil || !strings.HasSuffix(b.String(), want) {
+			t.Errorf("%v: code %d ends with %q, want %q", err, code, b.String()[max(0, b.Len()-60):], want)
+		}
+	}
+}
+
 // TestTextOfManyPorts: every port has its column, and no line grows with their number.
 func TestTextOfManyPorts(t *testing.T) {
 	r := badRun()

@@ -9,6 +9,9 @@ import (
 	"github.com/wirespeed/wirespeed/report"
 )
 
+// interrupted is the exit status of a run that was ended by a signal.
+const interrupted = 5
+
 // Text writes the report of a run for people: what was sent from each port, what arrived at each, what became of each
 // stream, and in the end whether the numbers can be trusted.
 func Text(w io.Writer, r *report.Run) error {
@@ -100,7 +103,9 @@ func verdictWords(status string) string {
 func (p *page) verdict(r *report.Run) {
 	p.line("verdict: %s", verdictWords(r.Verdict.Status))
 	p.list(r.Verdict.Reasons)
-	if r.Error != nil {
+	if r.Error != nil && r.Error.Code == interrupted {
+		p.sentence("", r.Error.Message) // the user's own wish is no error
+	} else if r.Error != nil {
 		p.sentence("error: ", r.Error.Message)
 		if r.Error.Mend != "" {
 			p.sentence("mend:  ", r.Error.Mend)
