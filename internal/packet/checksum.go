@@ -41,9 +41,6 @@ func PseudoSum(addrs []byte, proto uint8, length int) uint64 {
 	return Sum(uint64(proto)+uint64(length), addrs)
 }
 
-// VerifyIPv4 reports whether an IPv4 header, options included, has the right checksum.
-func VerifyIPv4(h []byte) bool { return Fold(Sum(0, h)) == 0xffff }
-
 // VerifyL4 reports whether the UDP or TCP checksum of a frame that Walk knows is right. A UDP checksum of 0 over IPv4 means
 // that there is none and is right; so is a frame without UDP or TCP, and a fragment, of which a part is missing.
 func VerifyL4(frame []byte, l *Layout) bool {

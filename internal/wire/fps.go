@@ -13,21 +13,6 @@ const nsPerSecond = 1_000_000_000
 // errTooPrecise means that a rate or its gap needs more than two 64-bit integers.
 var errTooPrecise = errors.New("the rate is too large, too small or too precise to be kept exactly; give it fewer digits")
 
-// WireBits is the time on the wire of one frame of size bytes (with FCS), in bit times: frame, preamble, start of frame
-// delimiter and the smallest gap.
-func WireBits(size int) uint64 { return 8 * uint64(size+Overhead) }
-
-// MaxFPS is the exact number of frames of size bytes (with FCS) that a link of linkBps bit/s carries per second.
-// It is the zero FPS where linkBps is 0.
-func MaxFPS(linkBps uint64, size int) FPS {
-	bitTimes := WireBits(size)
-	if linkBps == 0 || bitTimes == 0 {
-		return FPS{}
-	}
-	g := gcd(linkBps, bitTimes)
-	return FPS{Num: linkBps / g, Den: bitTimes / g}
-}
-
 // NewFPS is num/den frames per second, reduced. Both must be above 0, and the gap between frames, too, must be an exact
 // ratio of 64-bit integers.
 func NewFPS(num, den uint64) (FPS, error) {
@@ -51,26 +36,8 @@ func newFPS(r *big.Rat) (FPS, error) {
 	return NewFPS(num, den)
 }
 
-// Mul is n times the rate.
-func (f FPS) Mul(n uint64) (FPS, error) { return newFPS(scaled(f, n, 1)) }
-
-// Div is one n-th of the rate; n must be above 0.
-func (f FPS) Div(n uint64) (FPS, error) {
-	if n == 0 {
-		return FPS{}, errors.New("a rate cannot be divided by 0")
-	}
-	return newFPS(scaled(f, 1, n))
-}
-
-func scaled(f FPS, num, den uint64) *big.Rat {
-	return new(big.Rat).Mul(f.rat(), rat(num, den))
-}
-
 // rat is the exact value; 0 for the zero FPS.
 func (f FPS) rat() *big.Rat { return rat(f.Num, max(f.Den, 1)) }
-
-// Floor is the number of whole frames per second.
-func (f FPS) Floor() uint64 { return f.Num / max(f.Den, 1) }
 
 // Float is the nearest float to the rate, for printing.
 func (f FPS) Float() float64 {
@@ -106,7 +73,7 @@ func (f FPS) Due(i uint64) uint64 {
 		return 0
 	}
 	hi, lo := bits.Mul64(i, nsPerSecond)
-	return mulDiv(hi, lo, f.Den, f.Num, 0)
+	return mulDiv(hi, lo, f.Den, f.Num)
 }
 
 // GapNs is the exact time from the start of one frame to the start of the next, in ns, reduced; 0/1 for the zero FPS.
@@ -125,15 +92,6 @@ func (f FPS) GapNs() (num, den uint64) {
 	return gapNum / g, gapDen / g
 }
 
-// Gap4024 is the gap in units of 2^-24 ns, rounded to nearest: what a pacing loop adds up in 64 bits (40 bits of ns, so
-// gaps up to 1099 s; a longer one gives the largest uint64). 0 for the zero FPS.
-func (f FPS) Gap4024() uint64 {
-	if f.Num == 0 {
-		return 0
-	}
-	return mulDiv(0, nsPerSecond<<24, f.Den, f.Num, f.Num/2)
-}
-
 // FramesIn is the number of frames that belong to a time: rate * d, rounded half up. It is 0 for the zero FPS and for
 // negative times, and the largest uint64 where it does not fit.
 func (f FPS) FramesIn(d time.Duration) uint64 {
@@ -150,14 +108,13 @@ func (f FPS) FramesIn(d time.Duration) uint64 {
 	return num.Uint64()
 }
 
-// mulDiv is floor((a * mul + add) / div) with a = hi:lo of 128 bits, in 192-bit arithmetic; the largest uint64 where the
+// mulDiv is floor(a * mul / div) with a = hi:lo of 128 bits, in 192-bit arithmetic; the largest uint64 where the
 // quotient does not fit. div must not be 0.
-func mulDiv(hi, lo, mul, div, add uint64) uint64 {
+func mulDiv(hi, lo, mul, div uint64) uint64 {
 	p1, p0 := bits.Mul64(lo, mul)
 	p3, p2 := bits.Mul64(hi, mul)
 	var carry uint64
-	p0, carry = bits.Add64(p0, add, 0)
-	p1, carry = bits.Add64(p1, p2, carry)
+	p1, carry = bits.Add64(p1, p2, 0)
 	p3 += carry
 	if p3 != 0 || p1 >= div {
 		return math.MaxUint64

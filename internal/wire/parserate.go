@@ -175,16 +175,3 @@ func formatTime(ns *big.Rat) string {
 	}
 	return formatPlain(ns) + "ns"
 }
-
-// MarshalText is String.
-func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText is ParseRate.
-func (r *Rate) UnmarshalText(text []byte) error {
-	v, err := ParseRate(string(text))
-	if err != nil {
-		return err
-	}
-	*r = v
-	return nil
-}

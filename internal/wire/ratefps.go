@@ -6,24 +6,15 @@ import (
 	"math/big"
 )
 
-// FPS is the exact number of frames per second that the rate means for frames of sizes (bytes with FCS, one after the
-// other, again and again) on a link of linkBps bit/s; 0 where the link has no speed. Max gives the zero FPS. A percentage
-// without a link speed and a rate above the line are refused with the mend.
-func (r Rate) FPS(sizes []int, linkBps uint64) (FPS, error) {
-	var sum uint64
-	for _, size := range sizes {
-		if size <= 0 {
-			return FPS{}, fmt.Errorf("a frame of %d bytes has no rate: sizes are %d to %d bytes with FCS", size, MinFrame, MaxFrame)
-		}
-		sum += uint64(size)
-	}
-	if len(sizes) == 0 {
-		return FPS{}, errors.New("a rate needs at least one frame size")
-	}
-	return r.FPSMean(sum, uint64(len(sizes)), linkBps)
+// MaxFPS is the exact number of frames of meanNum/meanDen bytes (with FCS) on average that a link of linkBps bit/s carries
+// per second.
+func MaxFPS(meanNum, meanDen, linkBps uint64) (FPS, error) {
+	return Rate{Kind: RatePercent, Num: 100, Den: 1}.FPSMean(meanNum, meanDen, linkBps)
 }
 
-// FPSMean is FPS for frames of meanNum/meanDen bytes (with FCS) on average.
+// FPSMean is the exact number of frames per second that the rate means for frames of meanNum/meanDen bytes (with FCS) on
+// average, on a link of linkBps bit/s; 0 where the link has no speed. Max gives the zero FPS. A percentage without a link
+// speed and a rate above the line are refused with the mend.
 func (r Rate) FPSMean(meanNum, meanDen, linkBps uint64) (FPS, error) {
 	if meanNum == 0 || meanDen == 0 {
 		return FPS{}, errors.New("a rate needs a mean frame size above 0")
@@ -78,7 +69,8 @@ func (r Rate) checkLine(fps, mean *big.Rat, linkBps uint64) error {
 		r, fps.FloatString(2), FormatBitRate(linkBps), cut2(line), mean.FloatString(decimals(mean)))
 }
 
-// wireBitsMean is WireBits of a mean size.
+// wireBitsMean is the time on the wire of a frame of mean bytes (with FCS), in bit times: frame, preamble, start of frame
+// delimiter and the smallest gap.
 func wireBitsMean(mean *big.Rat) *big.Rat {
 	return scale(new(big.Rat).Add(mean, rat(Overhead, 1)), 8)
 }

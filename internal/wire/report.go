@@ -53,7 +53,7 @@ func Report(s Sizes, linkBps uint64, r Rate, tags int) (RateReport, error) {
 			out.Reasons[field] = noLink
 		}
 	} else {
-		line, err := Rate{Kind: RatePercent, Num: 100, Den: 1}.FPSMean(meanNum, meanDen, linkBps)
+		line, err := MaxFPS(meanNum, meanDen, linkBps)
 		if err != nil {
 			return RateReport{}, err
 		}

@@ -292,16 +292,3 @@ func (s Sizes) imix() (string, bool) {
 	}
 	return imixPrefix + text, true
 }
-
-// MarshalText is String.
-func (s Sizes) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText is ParseSizes.
-func (s *Sizes) UnmarshalText(text []byte) error {
-	v, err := ParseSizes(string(text))
-	if err != nil {
-		return err
-	}
-	*s = v
-	return nil
-}

@@ -12,7 +12,7 @@ import (
 type Clock struct {
 	base   time.Time
 	offset int64 // CLOCK_MONOTONIC ns at base
-	err    int64 // ns
+	err    int64 // bounds the constant error: half the narrowest bracket, on the order of 100 ns
 }
 
 // brackets is how often NewClock asks both clocks: the interruptions of a machine hit some of them, not all.
@@ -33,11 +33,8 @@ func NewClock() Clock {
 	return c
 }
 
-// Now is CLOCK_MONOTONIC in ns, at most ErrorNs wrong.
+// Now is CLOCK_MONOTONIC in ns, wrong by some 100 ns at most, always by the same.
 func (c *Clock) Now() int64 { return c.offset + int64(time.Since(c.base)) }
-
-// ErrorNs bounds the constant error of Now: half the narrowest bracket, on the order of 100 ns.
-func (c *Clock) ErrorNs() int64 { return c.err }
 
 // At is CLOCK_MONOTONIC in ns at a time that time.Now returned.
 func (c *Clock) At(t time.Time) int64 { return c.offset + int64(t.Sub(c.base)) }

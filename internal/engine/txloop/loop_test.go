@@ -394,8 +394,8 @@ func TestClockIsCLOCK_MONOTONIC(t *testing.T) {
 		before := host.Monotonic()
 		now := c.Now()
 		after := host.Monotonic()
-		if now < before-c.ErrorNs() || now > after+c.ErrorNs() {
-			t.Fatalf("%d is not between %d and %d, error %d", now, before, after, c.ErrorNs())
+		if now < before-c.err || now > after+c.err {
+			t.Fatalf("%d is not between %d and %d, error %d", now, before, after, c.err)
 		}
 	}
 }
