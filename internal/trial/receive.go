@@ -145,13 +145,14 @@ func (u *run) limit(j *judge, lost, sent int64) {
 // learned makes the document of one stream id. What the sender sent is known as far as the last frame says so.
 func (u *run) learned(g *engine.StreamReceived, s ReceiveSpec, j *judge, path string) report.Stream {
 	var m merged
+	timed := g.Latency != nil
 	if !s.SameClock {
 		g.Latency = nil
 	}
 	merge(&m, g)
 	st := report.Stream{Name: fmt.Sprintf("id %d", g.ID), ID: int(g.ID), Signature: g.Form.String()}
 	st.Rx = m.streamRx(j, path+".rx", u.rx[0].got.Clock, false)
-	if !s.SameClock {
+	if timed && !s.SameClock {
 		j.unknown(path+".rx.latency_ns", "whether the sender's clock agrees with this one is unknown; --clock same or --clock ptp says so")
 	}
 	sent := g.Next
