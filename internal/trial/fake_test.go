@@ -27,8 +27,10 @@ type fakeWire struct {
 	paced       time.Duration    // how long Run takes on the clock that the counters show; 0: as the plan says
 	speed       uint64
 	live        bool
-	block       bool // Run waits for ctx
-	gone        bool // the devices cannot be asked once something was sent
+	block       bool          // Run waits for ctx
+	idle        bool          // Run sends nothing
+	late        time.Duration // every tenth frame arrives so much later
+	gone        bool          // the devices cannot be asked once something was sent
 	rxError     error
 
 	mu   sync.Mutex
@@ -110,6 +112,9 @@ func (p *fakePort) Run(ctx context.Context) error {
 	} else if n == 0 {
 		n = 1000
 	}
+	if p.w.idle {
+		n = 0
+	}
 	c := engine.Counters{SentSource: "fake device", Batch: 1, Reason: p.w.reason}
 	begin := host.Monotonic()
 	for q := range p.plan.Queues {
@@ -153,6 +158,19 @@ func (w *fakeWire) send(id uint16, seq uint64, form packet.Form) {
 	if w.path != nil {
 		arrivals = w.path(id, seq)
 	}
+	if w.late > 0 && seq%10 == 3 {
+		time.AfterFunc(w.late, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.arrive(id, arrivals, form)
+		})
+		return
+	}
+	w.arrive(id, arrivals, form)
+}
+
+// arrive counts as a receiver does. mu is held.
+func (w *fakeWire) arrive(id uint16, arrivals []uint64, form packet.Form) {
 	for _, s := range arrivals {
 		w.all++
 		if form == packet.FormNone || w.got == nil {
