@@ -57,7 +57,7 @@ func TestIdleIsNeverSuccess(t *testing.T) {
 
 // What is still under way when the sender stops is waited for.
 func TestLateFramesAreWaitedFor(t *testing.T) {
-	o := mustRun(t, &fakeWire{late: settleQuiet / 2}, testSpec(t))
+	o := mustRun(t, &fakeWire{late: 100 * time.Millisecond}, testSpec(t))
 	wantVerdict(t, o, "valid", 0)
 	if o.lost(t) != 0 {
 		t.Errorf("lost %d frames that were under way", o.lost(t))
@@ -66,10 +66,10 @@ func TestLateFramesAreWaitedFor(t *testing.T) {
 
 // The short signature has one byte for streams times queues, over all ports.
 func TestShortSignatureHas256IDs(t *testing.T) {
-	for streams, refused := range map[int]bool{128: false, 129: true} {
+	for ids, refused := range map[int]bool{256: false, 257: true} {
 		var b strings.Builder
 		b.WriteString("streams:\n")
-		for i := range streams {
+		for i := range ids {
 			fmt.Fprintf(&b, "  - {name: s%d, layers: [eth, ip, udp], signature: short}\n", i)
 		}
 		s := testSpec(t)
@@ -77,13 +77,12 @@ func TestShortSignatureHas256IDs(t *testing.T) {
 		if s.Set, err = stream.Parse("many.yaml", []byte(b.String())); err != nil {
 			t.Fatal(err)
 		}
-		s.Queues = 2
 		o, err := testRunner(&fakeWire{}).Run(t.Context(), s)
 		switch {
 		case refused && (err == nil || ErrorOf(err).Code != ExitUsage || !strings.Contains(err.Error(), "256")):
-			t.Errorf("%d streams on 2 queues: %v, %v", streams, o, err)
+			t.Errorf("%d ids: %v, %v", ids, o, err)
 		case !refused && (err != nil || o.Exit != 0):
-			t.Errorf("%d streams on 2 queues: %+v, %v", streams, o, err)
+			t.Errorf("%d ids: %+v, %v", ids, o, err)
 		}
 	}
 }
