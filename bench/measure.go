@@ -218,7 +218,8 @@ func decode(out []byte) (*report.Run, error) {
 	return &doc, nil
 }
 
-// startReceiver starts a receiver in namespace B that says a line when it is ready and ends with its standard input.
+// startReceiver starts a receiver in namespace B that says a line when it is ready and ends with its standard input,
+// or when it is interrupted.
 func startReceiver(ctx context.Context, w *testbed, command []string) (stop func(), err error) {
 	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", w.b}, command...)...)
 	in, err := cmd.StdinPipe()
@@ -234,6 +235,7 @@ func startReceiver(ctx context.Context, w *testbed, command []string) (stop func
 	}
 	stop = func() {
 		_ = in.Close()
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended already
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
 	}

@@ -110,7 +110,8 @@ func analysed(s settings, _ files, w *testbed) (rows []contender) {
 				"--src-port", "inc(1024,1,60000)", "--stamp", stamp, "--queues", n, "--duration", "2500ms", "--json"}}
 		}
 		rows = append(rows, send(analysed1, "frame", clockPerFrame), send(analysed4, "shared", clockPer4))
-		rows = append(rows, peer(trafficgen+" -t "+n, "xdp-trafficgen", "udp", "va", "-t", n, "-m", mac(w.peer.MAC)))
+		traffic := peer(trafficgen+" -t "+n, "xdp-trafficgen", "udp", "va", "-t", n, "-m", mac(w.peer.MAC))
+		rows = append(rows, traffic, receivedBy(traffic, "xdp-bench", "drop", "vb"))
 		if s.reference == "" {
 			continue
 		}
@@ -138,6 +139,17 @@ func peer(name, program string, args ...string) contender {
 	path, err := exec.LookPath(program)
 	c := contender{name: name, inA: true, command: append([]string{path}, args...)}
 	if err != nil {
+		c.absent = program + " is not on PATH"
+	}
+	return c
+}
+
+// receivedBy is a peer with another receiver than the program that drops; it is left out where that one is not on PATH.
+func receivedBy(c contender, program string, args ...string) contender {
+	path, err := exec.LookPath(program)
+	c.name += ", " + program + " " + args[0]
+	c.receiver = append([]string{path}, args...)
+	if err != nil && c.absent == "" {
 		c.absent = program + " is not on PATH"
 	}
 	return c
