@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"io"
 	"os"
 	"strings"
 
@@ -80,7 +81,7 @@ func (f Flags) fromFile() (*Set, error) {
 			n.at(flagAt(g.flag), "a file describes its streams whole", "write it into "+f.File+", or leave out --file")
 		}
 	}
-	data, err := os.ReadFile(f.File)
+	data, err := readLimited(f.File)
 	if err != nil {
 		n.at(flagAt("--file"), "the file cannot be read: "+err.Error(), "give the path of a stream definition")
 		return nil, n.err()
@@ -99,6 +100,16 @@ func (f Flags) fromFile() (*Set, error) {
 		return nil, err
 	}
 	return set, nil
+}
+
+// readLimited reads no more than Parse takes and a byte: a device such as /dev/zero has no end.
+func readLimited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 // flagReader builds the layers of the flags.

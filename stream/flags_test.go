@@ -165,3 +165,9 @@ func TestFillingOnlyWhatIsOpen(t *testing.T) {
 		t.Errorf("second stream (-want +got):\n%s", d)
 	}
 }
+
+func TestAFileWithoutAnEndIsRefused(t *testing.T) {
+	if _, err := FromFlags(Flags{File: "/dev/zero"}); err == nil || !strings.Contains(err.Error(), "more than the 1048576") {
+		t.Errorf("%v", err)
+	}
+}
