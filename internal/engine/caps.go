@@ -31,6 +31,7 @@ type Link struct {
 	DefaultRoute, SSH         bool // carries the default route, or this terminal's session
 	// PeerMAC is that of a veth's peer where it was found.
 	PeerMAC *[6]byte
+	PeerMTU int // of that peer; 0: not found
 }
 
 // A Problem is a reason why something does not work, and what would mend it.
@@ -61,8 +62,13 @@ func (c Caps) Carries(p Plan) error {
 		if h := s.Heads[0]; h[12] == 0x81 && h[13] == 0 {
 			most += c.MaxTag
 		}
-		if n := s.Lens[len(s.Lens)-1] + 4; n > most {
-			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s takes at its MTU of %d: give a smaller --size, or raise the MTU", c.Engine, s.Name, n, most, c.Link.Name, c.Link.MTU)
+		n := s.Lens[len(s.Lens)-1] + 4
+		if n > most {
+			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s", c.Engine, s.Name, n, most, c.limit(most))
+		}
+		if peer := c.Link.PeerMTU + peerHeaders; c.Link.PeerMTU > 0 && n > peer {
+			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that the peer of %s takes at its MTU of %d: give a smaller --size, or raise the MTU of the peer",
+				c.Engine, s.Name, n, peer, c.Link.Name, c.Link.PeerMTU)
 		}
 	}
 	if p.Queues > c.MaxQueues {
@@ -72,6 +78,18 @@ func (c Caps) Carries(p Plan) error {
 		return fmt.Errorf("%s: cannot keep a rate", c.Engine)
 	}
 	return nil
+}
+
+// peerHeaders are the bytes that a veth's peer takes beyond its MTU, tagged or not: Ethernet, one tag and the FCS, which
+// never leaves (net/core/dev.c, __is_skb_forwardable; drivers/net/veth.c, veth_xdp_xmit).
+const peerHeaders = 14 + 4 + 4
+
+// limit is what bounds frames to most bytes, and the mend.
+func (c Caps) limit(most int) string {
+	if most < c.Link.MTU+14+4 {
+		return "this engine can send: give a smaller --size, or take another engine"
+	}
+	return fmt.Sprintf("%s takes at its MTU of %d: give a smaller --size, or raise the MTU", c.Link.Name, c.Link.MTU)
 }
 
 // CarriesReceive says whether the engine can receive there. It is pure.

@@ -74,8 +74,9 @@ func probe(ctx context.Context, t engine.Target) (*probed, error) {
 		return nil, err
 	}
 	var peerMAC *[6]byte
+	peerMTU := 0
 	if peer, err := host.FindPeer(ctx, ns, p.link); err == nil {
-		peerMAC = &peer.Link.MAC
+		peerMAC, peerMTU = &peer.Link.MAC, peer.Link.MTU
 		_ = peer.NS.Close()
 	}
 	queues := 1
@@ -87,6 +88,7 @@ func probe(ctx context.Context, t engine.Target) (*probed, error) {
 		// net/packet/af_packet.c, packet_snd: header and MTU, and four bytes more behind an 802.1Q tag.
 		MaxFrame: p.link.MTU + ethHeader + wire.FCS, MaxTag: vlanTag,
 	}
+	p.caps.Link.PeerMTU = peerMTU
 	p.caps.Problems = p.problems(t)
 	return p, nil
 }

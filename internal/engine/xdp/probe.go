@@ -138,7 +138,7 @@ func (f *found) veth(ctx context.Context, takes bool) {
 	if err == nil {
 		f.peer, f.peerNetns, f.peerRx = peer.Link.Name, peer.NS.Name, peer.Link.RxQueues
 		mac := peer.Link.MAC
-		c.Link.PeerMAC = &mac
+		c.Link.PeerMAC, c.Link.PeerMTU = &mac, peer.Link.MTU
 		takes = takes || peer.Link.GRO || peer.Link.XDPMode == "native"
 		_ = peer.NS.Close()
 	}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wirespeed/wirespeed/internal/program"
+)
+
+func TestCarriesNoLongerFrames(t *testing.T) {
+	for _, x := range []struct {
+		name            string
+		size            int // with FCS
+		most, mtu, peer int
+		say             string // empty: carried
+	}{
+		{"whole", 1518, 1518, 1500, 1500, ""},
+		{"MTU", 1519, 1518, 1500, 0, "the 1518 that va takes at its MTU of 1500"},
+		{"the engine's own limit", 3413, 3412, 9000, 9000, "the 3412 that this engine can send"},
+		{"a tag's room at the peer", 1522, 9018, 9000, 1500, ""},
+		{"the peer's MTU", 1523, 9018, 9000, 1500, "the 1522 that the peer of va takes at its MTU of 1500"},
+		{"a peer that was not found", 1523, 9018, 9000, 0, ""},
+	} {
+		c := Caps{Engine: "test", MaxFrame: x.most, MaxQueues: 1, Link: Link{Name: "va", MTU: x.mtu, PeerMTU: x.peer}}
+		p := Plan{Queues: 1, Program: &program.Program{Streams: []program.Stream{{Heads: [][]byte{make([]byte, 14)}, Lens: []int{x.size - 4}}}}}
+		err := c.Carries(p)
+		if (err == nil) != (x.say == "") || err != nil && !strings.Contains(err.Error(), x.say) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+	}
+}
