@@ -110,7 +110,7 @@ func coresOf(p *engine.Plan) ([]int, error) {
 func (l *Loop) newWorker(q, core, maxBatch int) (*worker, error) {
 	p := &l.plan
 	b := program.Binding{Run: p.Run, IDBase: p.IDBase, Queue: q, Queues: p.Queues}
-	w := &worker{loop: l, queue: q, core: core, paced: !p.Rate.IsZero()}
+	w := &worker{loop: l, queue: q, core: core, paced: !p.Rate.IsZero(), stalled: int64(stalledAfter)}
 	switch p.Stamp {
 	case engine.StampNone:
 		b.TimeKind = packet.TimeNone

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -229,6 +230,24 @@ func TestARingThatTakesNothingIsAskedWhy(t *testing.T) {
 	}
 	if c := l.Counters(); c.Reason != "no carrier" || c.Queues[0].Submitted != 64 || s.asked.Load() != 1 {
 		t.Errorf("asked %d times: %+v", s.asked.Load(), c)
+	}
+}
+
+func TestARingThatTakesNothingEndsTheRun(t *testing.T) {
+	m := newMemory()
+	m.take = func(call, n int) (int, error) { return min(n, max(0, 64-64*call)), nil }
+	p := testPlan(t, 1)
+	p.Count = 5000
+	l, err := New(Config{Plan: p, MaxBatch: 64, Ring: func(int) (engine.Ring, error) { return m, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.workers[0].stalled = int64(20 * time.Millisecond)
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := l.Counters(); !strings.Contains(c.Reason, "no frame was taken for 20ms") || c.Queues[0].Submitted != 64 {
+		t.Errorf("%+v", c)
 	}
 }
 

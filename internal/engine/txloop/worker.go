@@ -26,6 +26,7 @@ type worker struct {
 	sched            schedule
 	share            []uint64 // frames of each stream in all; nil: the end is not known before
 	deadline         int64    // no batch begins later; math.MaxInt64: none
+	stalled          int64    // a ring that takes nothing for this long ends the run; ns
 	giveUp           int64    // a full ring is not waited for longer; set when the run is over
 
 	batch, growTo int
@@ -55,6 +56,9 @@ const (
 	spinFull   = 20 * time.Microsecond
 	pauseFull  = 20 * time.Microsecond
 	checkEvery = 100 * time.Millisecond
+	// stalledAfter ends a run without an end of its own whose frames nothing takes: with a count it would wait for ever. The
+	// slowest shaper that somebody measures with takes a frame more often.
+	stalledAfter = 10 * time.Second
 )
 
 // enterThread makes the goroutine's thread its own, on one core, with exact timers. The thread ends with the goroutine, so
@@ -258,7 +262,7 @@ func (w *worker) handOver(now int64) bool {
 // patience is how long a full ring has been waited for.
 type patience struct{ since, checked int64 }
 
-// wait gives a full ring time. It is false when that is over: the run ended DrainLimit ago, or the ring will never take more.
+// wait gives a full ring time. It is false when that is over: the run ended DrainLimit ago, or the ring takes nothing any more.
 func (w *worker) wait(p *patience) bool {
 	now := w.loop.clock.Now()
 	if p.since == 0 {
@@ -269,6 +273,11 @@ func (w *worker) wait(p *patience) bool {
 		w.giveUp = now + int64(DrainLimit)
 	}
 	if now >= w.giveUp {
+		return false
+	}
+	if now-p.since >= w.stalled {
+		w.loop.fail(fmt.Errorf("no frame was taken for %v: the device, its queue or what is behind it holds or refuses every one; look at its drop counters, and at the MTU of the other end",
+			time.Duration(w.stalled)))
 		return false
 	}
 	if now-p.checked >= int64(checkEvery) {
