@@ -293,6 +293,8 @@ func TestRefusals(t *testing.T) {
 		exit   int
 		say    string
 	}{
+		{"a port twice", &fakeWire{}, func(s *Spec) { s.Tx = append(s.Tx, s.Tx[0]) }, ExitUsage, "a is given twice as a port to send from"},
+		{"a receive port twice", &fakeWire{}, func(s *Spec) { s.Rx = append(s.Rx, s.Rx[0]) }, ExitUsage, "b is given twice as a port with --rx"},
 		{"unknown port", &fakeWire{}, func(s *Spec) { s.Tx[0].Device = "missing" }, ExitEnvironment, "missing"},
 		{"no ports", &fakeWire{}, func(s *Spec) { s.Tx = nil }, ExitUsage, "no port"},
 		{"queues", &fakeWire{}, func(s *Spec) { s.Queues = 5 }, ExitEnvironment, "5 queues"},
@@ -356,11 +358,16 @@ func TestSecondInstance(t *testing.T) {
 			close(started)
 		}
 	}
+	var first error
 	go func() {
 		defer close(done)
-		_, _ = r.Run(ctx, testSpec(t))
+		_, first = r.Run(ctx, testSpec(t))
 	}()
-	<-started
+	select {
+	case <-started:
+	case <-done:
+		t.Fatalf("the first instance did not start: %v", first)
+	}
 	w := &fakeWire{}
 	_, err := testRunner(w).Run(t.Context(), testSpec(t))
 	if err == nil || ErrorOf(err).Code != ExitEnvironment || !strings.Contains(err.Error(), "another wirespeed") {
@@ -373,5 +380,16 @@ func TestSecondInstance(t *testing.T) {
 	<-done
 	if _, err := testRunner(&fakeWire{}).Run(t.Context(), testSpec(t)); err != nil {
 		t.Errorf("the lock outlived its run: %v", err)
+	}
+}
+
+func TestOneQueueSentWhatItsPortSent(t *testing.T) {
+	w := &fakeWire{device: func(n uint64) engine.DeviceCounters {
+		return engine.DeviceCounters{TxFrames: n - n/10, TxDropped: n / 10, Up: true}
+	}}
+	o := mustRun(t, w, testSpec(t))
+	tx := o.Report.Ports[0].Tx
+	if tx.Sent != 900 || tx.Queues[0].Sent != 900 || tx.Queues[0].Submitted != 1000 || !strings.Contains(o.Why, "100 dropped by the device") {
+		t.Errorf("%+v: %s", tx, o.Why)
 	}
 }

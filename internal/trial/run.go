@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -203,6 +204,13 @@ func (u *run) checkIDs(ids int) error {
 }
 
 func (s *Spec) validate() error {
+	for side, ports := range map[string][]engine.Target{"to send from": s.Tx, "with --rx": s.Rx} {
+		for i, t := range ports {
+			if slices.ContainsFunc(ports[:i], func(o engine.Target) bool { return o.Device == t.Device && o.Netns == t.Netns }) {
+				return Usage("name each port once", "%s is given twice as a port %s", t, side)
+			}
+		}
+	}
 	switch {
 	case len(s.Tx) == 0:
 		return Usage("name one: wirespeed send PORT", "no port to send from")

@@ -89,6 +89,9 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 	} else {
 		j.unknown(path+".tx.doorbells_per_frame", "the engine does not count its doorbells")
 	}
+	if len(c.Queues) == 1 && tx.Sent < c.Queues[0].Sent {
+		c.Queues[0].Sent = tx.Sent // what the device lacks can only be this queue's
+	}
 	for _, q := range c.Queues {
 		tx.Queues = append(tx.Queues, report.TxQueue{Queue: q.Queue, Core: q.Core, Submitted: q.Submitted, Sent: q.Sent, BehindNsMax: q.BehindNsMax})
 	}
@@ -159,6 +162,9 @@ func (u *run) judgeTx(x *sender, tx *report.Tx, t *engine.QueueCounters, j *judg
 		}
 		if c := x.counters.Undrained; c > 0 {
 			what += fmt.Sprintf(", %d of them not drained", c)
+		}
+		if d := tx.DeviceDropped; d != nil && *d > 0 {
+			what += fmt.Sprintf(", %d dropped by the device", *d)
 		}
 		if reason != "" {
 			what += ": " + reason
