@@ -215,20 +215,28 @@ func (j *Journal) locked(f func() error) error {
 	return f()
 }
 
-const suffix = ".json"
+// Names of entries, and what is behind the name of one that is being written.
+const (
+	suffix     = ".json"
+	unfinished = ".new"
+)
 
-// load reads all entries, oldest first.
+// load reads all entries, oldest first, and removes what a writer left that was killed. The caller holds the lock.
 func (j *Journal) load() (all []*Entry, bad []Result, err error) {
 	files, err := os.ReadDir(j.dir) // sorted by name
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
 	for _, f := range files {
-		id, ok := strings.CutSuffix(f.Name(), suffix)
-		if !ok {
+		path := filepath.Join(j.dir, f.Name())
+		if strings.HasSuffix(f.Name(), suffix+unfinished) { // whoever wrote it had the lock, and is dead
+			_ = os.Remove(path)
 			continue
 		}
-		path := filepath.Join(j.dir, f.Name())
+		id, ok := strings.CutSuffix(f.Name(), suffix)
+		if !ok || !f.Type().IsRegular() { // opening a pipe would wait for ever
+			continue
+		}
 		b, err := os.ReadFile(path)
 		if err == nil {
 			var e *Entry
@@ -258,7 +266,7 @@ func (j *Journal) write(e *Entry) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
-	tmp := path + ".new"
+	tmp := path + unfinished
 	if err := writeSynced(tmp, b); err != nil {
 		return fmt.Errorf("journal entry: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func open(t *testing.T) (*Journal, string) {
@@ -220,4 +222,22 @@ func FuzzEntry(f *testing.F) {
 			t.Fatalf("%s\n%s, %v", once, twice, err)
 		}
 	})
+}
+
+// A writer that was killed leaves a half of an entry: it goes. A pipe under an entry's name would be waited on for ever.
+func TestEntriesRemovesWhatAKilledWriterLeft(t *testing.T) {
+	j, dir := open(t)
+	half := filepath.Join(dir, "journal", "00000000000000000001-1.json.new")
+	if err := os.WriteFile(half, []byte(`{"wh`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, "journal", "00000000000000000002-2.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := pending(t, j); n != 0 {
+		t.Errorf("%d entries", n)
+	}
+	if _, err := os.Stat(half); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the half is still there: %v", err)
+	}
 }
