@@ -28,6 +28,13 @@ func main() {
 	defer stop()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP) // the terminal went: the host is put back all the same
+	}
+	// Whoever read the results went: each further write fails, and says so. It is no second Ctrl-C.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	go func() { <-unread; stop() }()
 	go func() {
 		<-signals
 		if !lab.Inside() { // else the process outside has said so

@@ -305,3 +305,43 @@ func TestNoPermission(t *testing.T) {
 	// By name he may not even enter.
 	startProgram(t, nobody, "send", "packet:"+p.PortA, "--count", "10").wait(t).wantExit(t, 2, "sudo")
 }
+
+// A terminal that goes, or a reader that has seen enough, ends a run like Ctrl-C: the host is put back.
+func TestHangUp(t *testing.T) {
+	p := pair(t, 1)
+	before := procNetDev(t, p.NSA, "va")
+	s := startProgram(t, 0, "send", "xdp:"+p.PortA, "--rx", "packet:"+p.PortB, "--rate", "5kpps", "--duration", "30s", "--json")
+	moving(t, s, p.NSA, "va", before, 100)
+	if !gro(t, p.NSB, "vb") {
+		t.Fatal("GRO was not needed: nothing is to be put back")
+	}
+	s.signal(t, syscall.SIGHUP)
+	s.wait(t).wantExit(t, 5, "interrupted")
+	if gro(t, p.NSB, "vb") {
+		t.Error("GRO stays on")
+	}
+}
+
+func TestReaderGone(t *testing.T) {
+	p := pair(t, 1)
+	cmd := exec.Command(program(t), "send", "xdp:"+p.PortA, "--rx", "packet:"+p.PortB, "--rate", "5kpps", "--duration", "30s", "--jsonl", "--quiet")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = out.Close()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 5 {
+		t.Errorf("status %d", code)
+	}
+	if gro(t, p.NSB, "vb") {
+		t.Error("GRO stays on")
+	}
+}

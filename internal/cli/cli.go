@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/wirespeed/wirespeed/internal/trial"
@@ -76,10 +78,28 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return e.fail(fmt.Errorf("verb %q has nothing to run", kctx.Command()))
 	}
 	exit, err = cmd.run(e)
-	if err != nil {
-		return e.fail(err)
+	switch {
+	case errors.Is(err, errUnread):
+		return trial.ExitInterrupted
+	case err != nil:
+		return e.fail(unwritten(err))
 	}
 	return exit
+}
+
+// errUnread: whoever read standard output, such as head, has seen enough. Nobody wants to be told.
+const errUnread = unix.EPIPE
+
+// stdoutName is what package os calls standard output.
+const stdoutName = "/dev/stdout"
+
+// unwritten tells results that found no room from faults.
+func unwritten(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Op == "write" && path.Path == stdoutName {
+		return trial.Environment("make room, or write elsewhere", "the result could not be written: %v", err)
+	}
+	return err
 }
 
 // helpFor names the help of the verb that a command line got as far as.
@@ -147,8 +167,9 @@ func (e *env) fail(err error) int {
 		doc := struct {
 			Error *report.Error `json:"error"`
 		}{r}
-		_ = json.NewEncoder(e.stdout).Encode(doc)
-		return r.Code
+		if json.NewEncoder(e.stdout).Encode(doc) == nil {
+			return r.Code
+		}
 	}
 	fmt.Fprintf(e.stderr, "wirespeed: %s\n", r.Message)
 	if r.Mend != "" {

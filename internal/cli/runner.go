@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/engine/packetsock"
 	"github.com/wirespeed/wirespeed/internal/engine/xdp"
@@ -66,7 +68,10 @@ func (e *env) print(o *trial.Outcome) (int, error) {
 	default:
 		err = render.Text(e.stdout, o.Report)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errUnread):
+		return 0, err
+	case err != nil:
 		return 0, trial.Environment("make room, or write elsewhere", "the run is over, but its report could not be written: %v", err)
 	}
 	return o.Exit, nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,5 +21,35 @@ func TestAReportThatCannotBeWrittenIsNoFault(t *testing.T) {
 		if got := trial.ErrorOf(err); err == nil || got.Code != trial.ExitEnvironment || !strings.Contains(got.Message, "no space") {
 			t.Errorf("%+v: %v", out, err)
 		}
+	}
+}
+
+// A result that finds no room is said on standard error, also where a document was asked for.
+func TestAResultThatCannotBeWrittenIsNoFault(t *testing.T) {
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := os.NewFile(f.Fd(), os.Stdout.Name())
+	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"schema", "stream"}, {"rate", "--size", "64", "--link", "1G"}} {
+		var stderr strings.Builder
+		if exit := Run(t.Context(), args, strings.NewReader(""), out, &stderr); exit != trial.ExitEnvironment || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%v: status %d: %s", args, exit, stderr.String())
+		}
+	}
+}
+
+// What head has closed is no error to talk about.
+func TestAReaderThatLeftIsNotTold(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	defer w.Close()
+	var stderr strings.Builder
+	if exit := Run(t.Context(), []string{"version"}, strings.NewReader(""), w, &stderr); exit != trial.ExitInterrupted || stderr.Len() > 0 {
+		t.Errorf("status %d: %s", exit, stderr.String())
 	}
 }
