@@ -14,6 +14,7 @@ type Caps struct {
 	MaxTag   int       // bytes that a frame whose outermost tag is 802.1Q (0x8100) may have beyond MaxFrame
 	// MaxQueues that can send, or receive, at the same time.
 	MaxQueues int
+	MaxVLANs  int  // tags that a receiver reads; 0: any number
 	Paces     bool // keeps a rate
 	Stamps    bool // writes the time into the signature
 	Link      Link
@@ -92,12 +93,15 @@ func (c Caps) limit(most int) string {
 	return fmt.Sprintf("%s takes at its MTU of %d: give a smaller --size, or raise the MTU", c.Link.Name, c.Link.MTU)
 }
 
-// CarriesReceive says whether the engine can receive there. It is pure.
-func (c Caps) CarriesReceive() error {
-	if len(c.Problems) == 0 {
-		return nil
+// CarriesReceive says whether the engine can receive there what is expected. It is pure.
+func (c Caps) CarriesReceive(e Expect) error {
+	if len(c.Problems) > 0 {
+		return fmt.Errorf("%s: %s", c.Engine, c.problems())
 	}
-	return fmt.Errorf("%s: %s", c.Engine, c.problems())
+	if c.MaxVLANs > 0 && e.VLANs > c.MaxVLANs {
+		return fmt.Errorf("%s: the frames have %d VLAN tags, more than the %d that this engine's receiver reads: give fewer tags, or receive with the packet: engine", c.Engine, e.VLANs, c.MaxVLANs)
+	}
+	return nil
 }
 
 func (c Caps) problems() string {

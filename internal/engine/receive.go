@@ -15,6 +15,7 @@ type Expect struct {
 	// Without a signature: frames with one of these source addresses and EtherTypes (behind VLAN tags) are the run's.
 	SrcMACs    [][6]byte
 	EtherTypes []uint16
+	VLANs      int     // the most tags that a frame of the run has; 0 with Learn: not known
 	GapNs      float64 // expected gap of one stream id's frames, for GapInside and the deviation; 0: unknown
 	Cores      []int   // for receivers in user space
 }

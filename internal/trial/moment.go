@@ -59,6 +59,9 @@ func (u *run) expect() engine.Expect {
 	for _, x := range u.tx {
 		p := &x.plan
 		for i, s := range p.Program.Streams {
+			if l, ok := packet.Walk(s.Heads[0]); ok {
+				e.VLANs = max(e.VLANs, l.VLANs)
+			}
 			if s.Form == packet.FormNone {
 				e.SrcMACs = appendNew(e.SrcMACs, [6]byte(s.Heads[0][6:12]))
 				e.EtherTypes = appendNew(e.EtherTypes, etherType(s.Heads[0]))

@@ -187,8 +187,8 @@ func lockPort(t engine.Target, l engine.Link, side string) (func(), error) {
 	return release, nil
 }
 
-// chooseReceiver takes the first engine that can receive at the target.
-func (r *Runner) chooseReceiver(ctx context.Context, t engine.Target) (chosen, error) {
+// chooseReceiver takes the first engine that can receive at the target what is expected.
+func (r *Runner) chooseReceiver(ctx context.Context, t engine.Target, expect engine.Expect) (chosen, error) {
 	engines, err := r.candidates(t, true)
 	if err != nil {
 		return chosen{}, err
@@ -201,7 +201,7 @@ func (r *Runner) chooseReceiver(ctx context.Context, t engine.Target) (chosen, e
 	for _, e := range engines {
 		c, err := probe(ctx, e, t, true)
 		if err == nil {
-			err = c.CarriesReceive()
+			err = c.CarriesReceive(expect)
 		}
 		if err == nil {
 			return chosen{e, c, whyChosen(t, no.texts), no.texts}, nil
@@ -269,7 +269,7 @@ func (n *notTaken) add(c engine.Caps, err error) {
 		n.texts, n.reasons = append(n.texts, err.Error()), append(n.reasons, err.Error())
 		return
 	}
-	n.texts = append(n.texts, c.CarriesReceive().Error()) // the problems alone
+	n.texts = append(n.texts, c.CarriesReceive(engine.Expect{}).Error()) // the problems alone
 	var reasons []string
 	for _, p := range c.Problems {
 		reasons = append(reasons, p.Reason)

@@ -36,7 +36,7 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 	}
 	u.rx = []*receiver{x}
 	var err error
-	if x.chosen, err = u.chooseReceiver(ctx, s.Rx); err != nil {
+	if x.chosen, err = u.chooseReceiver(ctx, s.Rx, engine.Expect{Learn: true}); err != nil {
 		return nil, err
 	}
 	x.recv, err = x.chosen.engine.(engine.ReceiverEngine).OpenReceiver(ctx, s.Rx, u.config(false))

@@ -236,7 +236,7 @@ func (s *Spec) validate() error {
 func (u *run) openReceivers(ctx context.Context) error {
 	expect := u.expect()
 	for _, x := range u.rx {
-		c, err := u.chooseReceiver(ctx, x.target)
+		c, err := u.chooseReceiver(ctx, x.target, expect)
 		if err != nil {
 			return err
 		}

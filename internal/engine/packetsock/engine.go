@@ -149,7 +149,7 @@ func (*Engine) Open(ctx context.Context, t engine.Target, c engine.Config) (engi
 	if err != nil {
 		return nil, err
 	}
-	if err := p.caps.CarriesReceive(); err != nil { // the problems are the same
+	if err := p.caps.CarriesReceive(engine.Expect{}); err != nil { // the problems are the same
 		_ = p.ns.Close()
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (*Engine) OpenReceiver(ctx context.Context, t engine.Target, c engine.Confi
 	if err != nil {
 		return nil, err
 	}
-	if err := p.caps.CarriesReceive(); err != nil {
+	if err := p.caps.CarriesReceive(engine.Expect{}); err != nil {
 		_ = p.ns.Close()
 		return nil, err
 	}

@@ -22,6 +22,9 @@ func maxAnalysed() int { return vethMaxMTU() + ethernet }
 // (drivers/net/veth.c, veth_xdp_set): a page less 256 bytes of headroom, 320 of skb_shared_info and the Ethernet header.
 func vethMaxMTU() int { return os.Getpagesize() - 256 - 320 - ethernet }
 
+// maxVLANs are the tags that the receive program looks behind (internal/bpf/analyse.bpf.c).
+const maxVLANs = 4
+
 // ProbeReceive says whether the receive program can be attached to the device, without attaching it. It loads a program of
 // two instructions to see whether it may.
 func (*Engine) ProbeReceive(ctx context.Context, t engine.Target) (engine.Caps, error) {
@@ -53,7 +56,7 @@ func probeReceive(ctx context.Context, t engine.Target) (p receiveProbe, err err
 	}
 	l := &p.link
 	p.caps = engine.Caps{
-		Engine: "xdp", Link: engine.LinkOf(*l, nil), MaxQueues: max(1, l.RxQueues),
+		Engine: "xdp", Link: engine.LinkOf(*l, nil), MaxQueues: max(1, l.RxQueues), MaxVLANs: maxVLANs,
 		MaxFrame: min(l.MTU+ethernet, maxAnalysed()) + wire.FCS,
 	}
 	p.caps.MaxTag = min(vlanTag, maxAnalysed()+wire.FCS-p.caps.MaxFrame)

@@ -39,7 +39,7 @@ func (*Engine) OpenReceiver(ctx context.Context, t engine.Target, c engine.Confi
 	if err != nil {
 		return nil, err
 	}
-	if err := p.caps.CarriesReceive(); err != nil {
+	if err := p.caps.CarriesReceive(engine.Expect{}); err != nil {
 		_ = p.ns.Close()
 		return nil, fmt.Errorf("receive on %s: %w", t, err)
 	}

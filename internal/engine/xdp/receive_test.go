@@ -259,7 +259,7 @@ func TestReceiveRefuses(t *testing.T) {
 		t.Helper()
 		caps, err := New().ProbeReceive(context.Background(), target)
 		if err == nil {
-			err = caps.CarriesReceive()
+			err = caps.CarriesReceive(engine.Expect{})
 		}
 		if err == nil {
 			t.Fatal("the probe finds nothing wrong")
@@ -337,7 +337,7 @@ func TestReceiveTooFewQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := caps.CarriesReceive(); err != nil {
+	if err := caps.CarriesReceive(engine.Expect{}); err != nil {
 		if !strings.Contains(err.Error(), "fewer than its peer's transmit queues") {
 			t.Error(err)
 		}
