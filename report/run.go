@@ -74,11 +74,11 @@ type Tx struct {
 
 // TxQueue is one queue's share.
 type TxQueue struct {
-	Queue       int    `json:"queue"`
-	Core        int    `json:"core"`
-	Submitted   uint64 `json:"submitted"`
-	Sent        uint64 `json:"sent"`
-	BehindNsMax uint64 `json:"behind_ns_max"`
+	Queue       int     `json:"queue"`
+	Core        int     `json:"core"`
+	Submitted   uint64  `json:"submitted"`
+	Sent        *uint64 `json:"sent"` // null where the device counted fewer than were handed over, and whose they were is unknown
+	BehindNsMax uint64  `json:"behind_ns_max"`
 }
 
 // Rx is what arrived at a port.

@@ -119,7 +119,7 @@ func TestQueues(t *testing.T) {
 				r.wantExit(t, 0)
 			}
 			q := r.tx(t).Queues
-			if len(q) != 2 || q[0].Sent != n/2+1 || q[1].Sent != n/2 || q[0].Core != 0 || q[1].Core != 1 {
+			if len(q) != 2 || *q[0].Sent != n/2+1 || *q[1].Sent != n/2 || q[0].Core != 0 || q[1].Core != 1 {
 				t.Errorf("queues %s", show(q))
 			}
 			wantOrDropped(t, r, n)

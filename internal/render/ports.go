@@ -279,7 +279,11 @@ func (p *page) queues(a at) {
 		if q.Core < 0 {
 			core = "any"
 		}
-		g.row(fmt.Sprint(q.Queue), core, count(q.Submitted), count(q.Sent), nanoseconds(float64(q.BehindNsMax)))
+		sent := "unknown"
+		if q.Sent != nil {
+			sent = count(*q.Sent)
+		}
+		g.row(fmt.Sprint(q.Queue), core, count(q.Submitted), sent, nanoseconds(float64(q.BehindNsMax)))
 	}
 	g.end()
 }

@@ -56,7 +56,7 @@ func goodRun() *report.Run {
 					DeviceFrames: ptr(uint64(1000012)), DeviceDropped: ptr(uint64(0)), OtherTraffic: ptr(uint64(12)),
 					DurationS: 1.333219566, FPS: 750064, L1Bps: 504043008, L2Bps: 384032768, L2NoFCSBps: 360030720, LineShare: ptr(0.504043008),
 					RequestedFPS: ptr(750064.0), BehindNsMax: 41200, Batch: 4, DoorbellsPerFrame: ptr(0.25),
-					Queues: []report.TxQueue{{Queue: 0, Core: 0, Submitted: 500000, Sent: 500000, BehindNsMax: 41200}, {Queue: 1, Core: 1, Submitted: 500000, Sent: 500000, BehindNsMax: 900}},
+					Queues: []report.TxQueue{{Queue: 0, Core: 0, Submitted: 500000, Sent: ptr(uint64(500000)), BehindNsMax: 41200}, {Queue: 1, Core: 1, Submitted: 500000, Sent: ptr(uint64(500000)), BehindNsMax: 900}},
 				},
 			},
 			{

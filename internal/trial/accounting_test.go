@@ -389,7 +389,7 @@ func TestOneQueueSentWhatItsPortSent(t *testing.T) {
 	}}
 	o := mustRun(t, w, testSpec(t))
 	tx := o.Report.Ports[0].Tx
-	if tx.Sent != 900 || tx.Queues[0].Sent != 900 || tx.Queues[0].Submitted != 1000 || !strings.Contains(o.Why, "100 dropped by the device") {
+	if tx.Sent != 900 || *tx.Queues[0].Sent != 900 || tx.Queues[0].Submitted != 1000 || !strings.Contains(o.Why, "100 dropped by the device") {
 		t.Errorf("%+v: %s", tx, o.Why)
 	}
 }

@@ -24,6 +24,7 @@ type fakeWire struct {
 	runError    error
 	reason      string
 	problems    []engine.Problem // of sending
+	refuses     map[string]error // what Load says, by engine
 	paced       time.Duration    // how long Run takes on the clock that the counters show; 0: as the plan says
 	speed       uint64
 	live        bool
@@ -69,7 +70,7 @@ func (f fakeEngine) ProbeReceive(_ context.Context, t engine.Target) (engine.Cap
 }
 
 func (f fakeEngine) Open(context.Context, engine.Target, engine.Config) (engine.Port, error) {
-	return &fakePort{w: f.w}, nil
+	return &fakePort{w: f.w, name: f.name}, nil
 }
 
 func (f fakeEngine) OpenReceiver(context.Context, engine.Target, engine.Config) (engine.Receiver, error) {
@@ -78,12 +79,13 @@ func (f fakeEngine) OpenReceiver(context.Context, engine.Target, engine.Config) 
 
 type fakePort struct {
 	w    *fakeWire
+	name string
 	plan engine.Plan
 	mu   sync.Mutex
 	c    engine.Counters
 }
 
-func (p *fakePort) Load(plan engine.Plan) error { p.plan = plan; return nil }
+func (p *fakePort) Load(plan engine.Plan) error { p.plan = plan; return p.w.refuses[p.name] }
 func (p *fakePort) Close() error                { return nil }
 
 func (p *fakePort) Counters() engine.Counters {

@@ -211,8 +211,8 @@ func (r *Runner) chooseReceiver(ctx context.Context, t engine.Target, expect eng
 	return chosen{}, no.refusal("cannot receive on " + t.String())
 }
 
-// chooseSender takes the first engine that carries the plan.
-func (r *Runner) chooseSender(ctx context.Context, s *sender) error {
+// chooseSender takes the first engine that carries the plan. refused are those that refused to load it, by name.
+func (r *Runner) chooseSender(ctx context.Context, s *sender, refused map[string]error) error {
 	engines, err := r.candidates(s.target, false)
 	if err != nil {
 		return err
@@ -223,6 +223,10 @@ func (r *Runner) chooseSender(ctx context.Context, s *sender) error {
 	}
 	no := notTaken{texts: left, reasons: slices.Clone(left)}
 	for _, e := range engines {
+		if err := refused[e.Name()]; err != nil {
+			no.add(engine.Caps{Engine: e.Name()}, err)
+			continue
+		}
 		c, err := probe(ctx, e, s.target, false)
 		if err == nil {
 			if s.mayMend {

@@ -127,6 +127,9 @@ func (u *run) prepare(ctx context.Context) error {
 		ids += len(x.plan.Program.Streams) * s.Queues
 		u.tx = append(u.tx, x)
 	}
+	if err := u.placeQueues(); err != nil {
+		return err
+	}
 	return u.checkIDs(ids)
 }
 
@@ -216,8 +219,8 @@ func (s *Spec) validate() error {
 		return Usage("name one: wirespeed send PORT", "no port to send from")
 	case s.Queues < 1:
 		return Usage("give 1 or more", "--queues %d", s.Queues)
-	case s.Cores != nil && len(s.Cores) != s.Queues:
-		return Usage("give one core for each queue", "%d cores for %d queues", len(s.Cores), s.Queues)
+	case s.Cores != nil && len(s.Cores) != s.Queues*len(s.Tx):
+		return Usage("give one core for each queue of each port", "%d cores for %d queues", len(s.Cores), s.Queues*len(s.Tx))
 	case s.Batch < 0:
 		return Usage("give 1 or more", "--batch %d", s.Batch)
 	case s.Duration < 0:
@@ -267,26 +270,45 @@ func (u *run) openSenders(ctx context.Context) error {
 	}
 	for _, x := range u.tx {
 		x.plan.StartAt = at
-		if err := u.chooseSender(ctx, x); err != nil {
+		if err := u.openSender(ctx, x); err != nil {
 			return err
-		}
-		for _, s := range x.chosen.caps.Unknown {
-			u.note("%s: %s", x.target, s)
-		}
-		var err error
-		x.port, err = x.chosen.engine.Open(ctx, x.target, u.config(x.mayMend))
-		if err != nil {
-			return EnvironmentOf(err)
-		}
-		u.atEnd(x.port.Close, "close "+x.target.String())
-		if err := x.port.Load(x.plan); err != nil {
-			return EnvironmentOf(err)
 		}
 	}
 	if at != 0 && host.Monotonic() > at {
 		u.note("the ports took longer to load than planned: they start as they come, not together")
 	}
 	return nil
+}
+
+// openSender opens and loads the fastest engine that carries the plan. What an engine finds out only when it loads the plan
+// is a reason to take the next one, as what it knew before.
+func (u *run) openSender(ctx context.Context, x *sender) error {
+	refused := map[string]error{}
+	for {
+		if err := u.chooseSender(ctx, x, refused); err != nil {
+			return err
+		}
+		port, err := x.chosen.engine.Open(ctx, x.target, u.config(x.mayMend))
+		if err != nil {
+			return EnvironmentOf(err)
+		}
+		err = port.Load(x.plan)
+		if err == nil {
+			x.port = port
+			u.atEnd(port.Close, "close "+x.target.String())
+			for _, s := range x.chosen.caps.Unknown {
+				u.note("%s: %s", x.target, s)
+			}
+			return nil
+		}
+		if e := port.Close(); e != nil {
+			u.note("close %s: %v", x.target, e)
+		}
+		if x.target.Engine != "" || errors.Is(err, engine.ErrInput) {
+			return EnvironmentOf(err)
+		}
+		refused[x.chosen.engine.Name()] = err
+	}
 }
 
 func (u *run) readBefore() (err error) {

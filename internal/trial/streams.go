@@ -35,6 +35,9 @@ func (u *run) streams(doc *report.Run, j *judge) []report.Stream {
 func (u *run) streamSent(doc *report.Run, i int) (n uint64, inexact string) {
 	for k, x := range u.tx {
 		p := doc.Ports[k].Tx
+		if x.gone != nil {
+			inexact = fmt.Sprintf("%s went away during the run: how many of its frames left is unknown", x.target)
+		}
 		if x.leaving {
 			inexact = "frames were still leaving the queue below while the counters were read"
 		}

@@ -89,14 +89,31 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 	} else {
 		j.unknown(path+".tx.doorbells_per_frame", "the engine does not count its doorbells")
 	}
-	if len(c.Queues) == 1 && tx.Sent < c.Queues[0].Sent {
-		c.Queues[0].Sent = tx.Sent // what the device lacks can only be this queue's
-	}
-	for _, q := range c.Queues {
-		tx.Queues = append(tx.Queues, report.TxQueue{Queue: q.Queue, Core: q.Core, Submitted: q.Submitted, Sent: q.Sent, BehindNsMax: q.BehindNsMax})
-	}
+	tx.Queues = txQueues(c, tx.Sent, j, path)
 	u.judgeTx(x, tx, &t, j)
 	return p
+}
+
+// txQueues are the shares of the queues, which add up to what the port sent.
+func txQueues(c *engine.Counters, sent uint64, j *judge, path string) []report.TxQueue {
+	out := []report.TxQueue{}
+	var own uint64
+	for _, q := range c.Queues {
+		own += q.Sent
+	}
+	for i, q := range c.Queues {
+		n := &c.Queues[i].Sent
+		switch {
+		case sent >= own:
+		case len(c.Queues) == 1: // what the device lacks can only be this queue's
+			n = &sent
+		default:
+			n = nil
+			j.unknown(fmt.Sprintf("%s.tx.queues[%d].sent", path, i), "the device counted fewer frames than the queues handed over, and whose they were is unknown")
+		}
+		out = append(out, report.TxQueue{Queue: q.Queue, Core: q.Core, Submitted: q.Submitted, Sent: n, BehindNsMax: q.BehindNsMax})
+	}
+	return out
 }
 
 // device compares the engine's own count with the device's: sent is the smaller.
