@@ -311,6 +311,13 @@ func TestRefusals(t *testing.T) {
 		{"loss limit without a receiver", &fakeWire{}, func(s *Spec) { s.Rx, s.MaxLoss = nil, new(float64) }, ExitUsage, "--rx"},
 		{"no destination", &fakeWire{}, func(s *Spec) { s.Rx = nil }, ExitUsage, "--dst-mac"},
 		{"no destination, and no permission to look for one", &fakeWire{problems: []engine.Problem{{Reason: "not permitted", Mend: "sudo"}}}, func(s *Spec) { s.Rx = nil }, ExitEnvironment, "mend: sudo"},
+		{"a signature that no receiver would find", &fakeWire{}, func(s *Spec) {
+			set, err := stream.Parse("f", []byte("streams: [{name: a, layers: [{eth: {}}, {ip: {frag_offset: 1}}, {udp: {}}]}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Set = set
+		}, ExitUsage, "frag_offset"},
 		{"cores", &fakeWire{}, func(s *Spec) { s.Cores = []int{0, 1} }, ExitUsage, "2 cores for 1 queues"},
 		{"forever and count", &fakeWire{}, func(s *Spec) { s.Forever = true }, ExitUsage, "--forever"},
 	} {

@@ -124,6 +124,11 @@ func (u *run) prepare(ctx context.Context) error {
 		if err := u.plan(ctx, x, ids); err != nil {
 			return err
 		}
+		if len(u.rx) > 0 {
+			if err := x.recognisable(); err != nil {
+				return err
+			}
+		}
 		ids += len(x.plan.Program.Streams) * s.Queues
 		u.tx = append(u.tx, x)
 	}
