@@ -34,7 +34,7 @@ func (c *rateCmd) run(e *env) (int, error) {
 		return 0, trial.UsageOf(err)
 	}
 	if e.out.machine() {
-		return 0, render.JSON(e.stdout, r)
+		return 0, e.document(r)
 	}
 	return 0, render.Rate(e.stdout, r)
 }

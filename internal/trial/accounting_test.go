@@ -352,6 +352,11 @@ func TestCountersReset(t *testing.T) {
 	if o.Report.Verdict.Status != "suspect" || o.Report.Ports[0].Tx.DeviceFrames != nil {
 		t.Errorf("%+v", o.Report.Verdict)
 	}
+	for _, f := range []string{"device_frames", "device_dropped", "other_traffic"} {
+		if o.Report.Reasons["ports[0].tx."+f] == "" {
+			t.Errorf("%s is null without a reason", f)
+		}
+	}
 }
 
 // A port in use by another run is refused, by name.

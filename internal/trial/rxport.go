@@ -42,7 +42,10 @@ func receivedPort(x *receiver, j *judge, path string, sending float64) report.Po
 	if x.err != nil {
 		j.isInvalid("%s: the receiver failed, so not all that arrived is counted: %v", x.target, x.err)
 	}
-	if rx.DeviceFrames == nil {
+	if x.hasDevice && rx.DeviceFrames == nil {
+		j.isSuspect("%s: the device's counters went backwards: they were reset during the run", x.target)
+		j.unknown(path+".rx.device_frames", "the device's counters were reset during the run")
+	} else if rx.DeviceFrames == nil {
 		j.unknown(path+".rx.device_frames", "no device counter could be read")
 	}
 	rx.DurationS = sending

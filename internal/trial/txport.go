@@ -131,7 +131,9 @@ func (u *run) device(x *sender, tx *report.Tx, j *judge, path string) {
 	dropped, ok2 := delta(x.before.TxDropped, x.after.TxDropped)
 	if !ok || !ok2 {
 		j.isSuspect("%s: the device's counters went backwards: they were reset during the run", x.target)
-		j.unknown(path+".tx.device_frames", "the device's counters were reset during the run")
+		for _, f := range []string{"device_frames", "device_dropped", "other_traffic"} {
+			j.unknown(path+".tx."+f, "the device's counters were reset during the run")
+		}
 		return
 	}
 	tx.DeviceFrames, tx.DeviceDropped = &frames, &dropped
