@@ -173,14 +173,17 @@ func firstBatch(p *engine.Plan, maxBatch int) (first, growTo int) {
 	case p.Rate.IsZero():
 		return most, most
 	}
-	// What one system call with few frames costs on current machines; a wrong guess is mended within 256 batches.
+	// What one system call with few frames costs on current machines, and what comes between; a wrong guess is mended within
+	// 256 batches.
 	switch gap := p.Rate.Due(uint64(p.Queues)); {
-	case gap >= 1500:
+	case gap > 5000: // below 200,000 frames/s
 		return 1, most
-	case gap >= 1000:
+	case gap > 2500:
 		return min(smallBatch, most), most
-	default:
+	case gap > 1250:
 		return min(smallBatch*smallBatch, most), most
+	default:
+		return most, most
 	}
 }
 

@@ -107,7 +107,10 @@ func (w *worker) run() {
 			}
 			if dropped := w.sched.late(now); dropped > 0 {
 				w.drop(dropped)
-				continue
+				// The next frame goes at once where it is due: by another look at the clock, more would have to be dropped.
+				if n = w.size(); n == 0 || w.sched.at > now {
+					continue
+				}
 			}
 		} else {
 			now = clock.Now()
