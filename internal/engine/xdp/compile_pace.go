@@ -74,11 +74,18 @@ func (b *builder) shift() {
 	)
 }
 
-// skipSlots drops the slots beyond the debt that is caught up: at least one, never too many; the next pass goes on.
+// skipSlots drops the slots beyond the debt that is caught up: at least one, never too many. The frame that is next then goes
+// in the same pass where it is due: by the next pass, more would have to be dropped.
 func (b *builder) skipSlots() {
 	p := b.opt.pace
 	b.label("stalled")
-	b.add(asm.Sub.Reg(asm.R3, asm.R4), asm.LoadImm(asm.R4, int64(p.whole+1), asm.DWord), asm.Div.Reg(asm.R3, asm.R4), asm.Add.Imm(asm.R3, 1))
+	b.add(asm.Sub.Reg(asm.R3, asm.R4))
+	if p.shift > 0 {
+		b.add(asm.LoadImm(asm.R4, 1<<(64-p.shift)-1, asm.DWord), asm.JLE.Reg(asm.R3, asm.R4, "dividable"), asm.Mov.Reg(asm.R3, asm.R4))
+		b.label("dividable")
+		b.add(asm.LSh.Imm(asm.R3, int32(p.shift)))
+	}
+	b.add(asm.LoadImm(asm.R4, int64(p.ceil), asm.DWord), asm.Div.Reg(asm.R3, asm.R4), asm.Add.Imm(asm.R3, 1))
 	b.add(asm.JLE.Imm(asm.R3, maxSkip, "skipsome"), asm.Mov.Imm(asm.R3, maxSkip))
 	b.label("skipsome")
 	b.add(
@@ -114,5 +121,16 @@ func (b *builder) skipSlots() {
 			b.store(offFrac, asm.R4),
 		)
 	}
-	b.add(b.store(offNext, regData), asm.Ja.Label("drop"))
+	b.add(
+		b.store(offNext, regData),
+		b.load(asm.R4, offLimit),
+		b.load(asm.R5, offSent),
+		asm.JGE.Reg(asm.R5, asm.R4, "drop"), // none are left
+		asm.JGT.Reg(regData, regNow, "drop"),
+		asm.Mov.Reg(asm.R3, regNow),
+		asm.Sub.Reg(asm.R3, regData),
+		asm.LoadImm(asm.R4, int64(b.opt.catchUp), asm.DWord),
+		asm.JGT.Reg(asm.R3, asm.R4, "drop"), // after maxSkip slots; the next pass goes on
+		asm.Ja.Label("go"),
+	)
 }

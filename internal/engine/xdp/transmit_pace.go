@@ -11,9 +11,15 @@ import (
 type pace struct {
 	whole, rest, den uint64
 	half             uint64 // half a gap
+	// A gap is at most ceil / 2^shift ns, and hardly less.
+	ceil  uint64
+	shift uint32
 	// The queue's first frame is due offset + offsetRest/den ns behind frame 0 of the port.
 	offset, offsetRest uint64
 }
+
+// skipShift is how finely a time is divided by the gap. Times up to 2^(64-skipShift) ns can be.
+const skipShift = 20
 
 // maxDen keeps maxSkip * rest within 64 bits. A larger denominator is cut: an error of 2^-43 ns a frame.
 const maxDen = 1 << 43
@@ -48,6 +54,13 @@ func newPace(rate wire.FPS, queue, queues int) (*pace, error) {
 		return nil, fmt.Errorf("a rate of %d/%d frames/s is more than one frame per ns on each queue", rate.Num, rate.Den)
 	}
 	p.half = p.whole / 2
+	p.ceil = p.whole + 1
+	if p.rest == 0 {
+		p.ceil = p.whole
+	} else if p.whole < 1<<40 {
+		p.shift = skipShift
+		p.ceil = p.whole<<skipShift + p.rest<<skipShift/p.den + 1 // rest is below maxDen
+	}
 	return p, nil
 }
 

@@ -21,6 +21,8 @@ const (
 	// Draining is over after quiet without a change, and after drainLimit in any case.
 	quiet      = 200 * time.Millisecond
 	drainLimit = 2 * time.Second
+	// overdue is how long beyond duration and catch-up a run may last.
+	overdue = 100 * time.Millisecond
 	// signalEvery is how often a stop is repeated: a signal that arrives just before the call begins is lost.
 	signalEvery = 200 * time.Microsecond
 )
@@ -189,11 +191,15 @@ func (w *watch) until(ctx context.Context, c crew) (halt int32, reason string) {
 	}
 }
 
-// timer fires when the duration is over; nil where the number of frames says so.
+// timer fires when the duration is over; nil without one. Where the number of slots ends the run, it is for a device that
+// takes so long that they do not.
 func (p *port) timer() <-chan time.Time {
 	d := p.plan.Duration
-	if d <= 0 || p.end.skip {
+	if d <= 0 {
 		return nil
+	}
+	if p.end.skip {
+		d += p.plan.CatchUp + overdue
 	}
 	switch now := host.Monotonic(); {
 	case p.plan.StartAt > now:

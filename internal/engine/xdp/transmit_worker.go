@@ -229,7 +229,7 @@ func (w *worker) repeat(left uint64) uint32 {
 	if p.whole > sleepFrom { // only as long as this frame takes, or the program would wait for the next one
 		return uint32(1 + max(0, wait)/slotNs)
 	}
-	passes := max(1, callNs/w.gap)
+	passes := max(1, min(maxRepeat, callNs/w.gap)) // at a rate beyond any device a frame still takes its time
 	return uint32(min(min(left, passes)*w.slots, passes))
 }
 
