@@ -29,3 +29,15 @@ func TestCarriesNoLongerFrames(t *testing.T) {
 		}
 	}
 }
+
+func TestCarriesNoMoreTagsThanAReceiverReads(t *testing.T) {
+	for _, x := range []struct {
+		most, tags int
+		carried    bool
+	}{{4, 4, true}, {4, 5, false}, {0, 9, true}} {
+		err := Caps{Engine: "test", MaxVLANs: x.most}.CarriesReceive(Expect{VLANs: x.tags})
+		if (err == nil) != x.carried || err != nil && !strings.Contains(err.Error(), "5 VLAN tags, more than the 4") {
+			t.Errorf("%d tags where %d are read: %v", x.tags, x.most, err)
+		}
+	}
+}
