@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -30,6 +31,8 @@ func main() {
 // settings are what the command line asks for.
 type settings struct {
 	runs      int
+	window    time.Duration // that the far device's counter is watched
+	claims    bool          // only the rows that claims speak of
 	only      string
 	write     string
 	wirespeed string
@@ -41,7 +44,9 @@ type settings struct {
 func run(ctx context.Context) error {
 	s := settings{command: strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " ")}
 	flag.IntVar(&s.runs, "runs", 5, "rounds; medians are printed")
-	flag.StringVar(&s.only, "only", "", "only these tables, separated by commas: one, two, analysis, pacing")
+	flag.DurationVar(&s.window, "window", time.Second, "how long each turn is measured; shorter ones and more rounds suit a noisy machine")
+	flag.BoolVar(&s.claims, "claims", false, "only the rows that claims speak of")
+	flag.StringVar(&s.only, "only", "", "only these tables, separated by commas: one, two, analysis, scaling, pacing")
 	flag.StringVar(&s.write, "write", "", "Markdown page to write the tables into, between its markers")
 	flag.StringVar(&s.wirespeed, "wirespeed", "", "binary to measure; built from the source when not given")
 	flag.StringVar(&s.reference, "reference-live", "", "another sender of XDP live frames, with the commands tx and rx")
@@ -99,7 +104,10 @@ var tables = []struct {
 	{"one", func(ctx context.Context, s settings) (string, error) { return rates(ctx, s, 1, dropped(1), claimsOne) }},
 	{"two", func(ctx context.Context, s settings) (string, error) { return rates(ctx, s, 2, dropped(2), claimsTwo) }},
 	{"analysis", func(ctx context.Context, s settings) (string, error) {
-		return rates(ctx, s, 2, analysed, claimsAnalysis)
+		return rates(ctx, s, 1, analysed, claimsAnalysis)
+	}},
+	{"scaling", func(ctx context.Context, s settings) (string, error) {
+		return rates(ctx, s, 2, scaling, claimsScaling)
 	}},
 	{"pacing", pacing},
 }

@@ -41,15 +41,14 @@ func (c contender) frameSize(s sample) float64 {
 	return s.deviceSize + fcs
 }
 
-// the moments of a turn: a tool that has begun to send is left alone for warmUp, then counted for window.
+// the moments of a turn: a tool that has begun to send is left alone for warmUp, then counted for the testbed's window.
 const (
 	startLimit = 10 * time.Second
 	warmUp     = 400 * time.Millisecond
-	window     = time.Second
 	stopLimit  = 5 * time.Second
 )
 
-// turn runs one contender, reads the device's counters a second apart while it sends, and stops it.
+// turn runs one contender, reads the device's counters twice while it sends, and stops it.
 func turn(ctx context.Context, w *testbed, c contender) (s sample, err error) {
 	if !c.analyses && c.receiver == nil {
 		undo, err := w.drop()
@@ -117,7 +116,7 @@ func count(ctx context.Context, w *testbed) (s sample, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err := sleep(ctx, window); err != nil {
+	if err := sleep(ctx, w.window); err != nil {
 		return s, err
 	}
 	last, err := w.counters()

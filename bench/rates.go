@@ -16,6 +16,7 @@ func rates(ctx context.Context, s settings, queues int, list func(settings, file
 		return "", err
 	}
 	defer w.close()
+	w.window = s.window
 	f, err := writeFiles(s.dir, w.peer.MAC)
 	if err != nil {
 		return "", err
@@ -28,10 +29,13 @@ func rates(ctx context.Context, s settings, queues int, list func(settings, file
 			notes = append(notes, c.name+" was left out: "+c.absent+".")
 		}
 	}
-	rows = slices.DeleteFunc(rows, func(c contender) bool { return c.absent != "" })
+	rows = slices.DeleteFunc(rows, func(c contender) bool { return c.absent != "" || s.claims && !claimed(c.name, claims) })
 	for round := range s.runs {
-		for i := range rows { // each round begins with another, so that nobody always follows the same one
-			c := rows[(i+round)%len(rows)]
+		for i := range rows { // every second round goes backwards: what drifts hits both of two neighbours alike
+			c := rows[i]
+			if round%2 == 1 {
+				c = rows[len(rows)-1-i]
+			}
 			one, err := turn(ctx, w, c)
 			if ctx.Err() != nil {
 				return "", ctx.Err()
@@ -50,6 +54,13 @@ func rates(ctx context.Context, s settings, queues int, list func(settings, file
 		text += "\n" + strings.Join(notes, "\n") + "\n"
 	}
 	return text, nil
+}
+
+// claimed reports whether a claim speaks of the row.
+func claimed(row string, claims []claim) bool {
+	return slices.ContainsFunc(claims, func(c claim) bool {
+		return c.row == row || slices.Contains(c.against, row) || c.isScaled && (row == trafficgen+" -t 1" || row == trafficgen+" -t 2")
+	})
 }
 
 func rowTable(rows []contender, results map[string][]sample) string {
@@ -97,15 +108,30 @@ func claimTable(claims []claim, results map[string][]sample) string {
 	return b.String()
 }
 
-func (c claim) ratios(results map[string][]sample) (ratios []float64) {
-	for round, one := range results[c.row] {
-		best := math.NaN()
-		for _, name := range c.against {
-			if round < len(results[name]) && !(results[name][round].fps < best) {
-				best = results[name][round].fps
+// better is the peer with the higher median over all rounds: the faster one of each round would be the luckier one.
+func (c claim) better(results map[string][]sample) (name string) {
+	best := math.Inf(-1)
+	for _, n := range c.against {
+		var fps []float64
+		for _, one := range results[n] {
+			if !math.IsNaN(one.fps) {
+				fps = append(fps, one.fps)
 			}
 		}
-		ratio := one.fps / best
+		if len(fps) > 0 && median(fps) > best {
+			best, name = median(fps), n
+		}
+	}
+	return name
+}
+
+func (c claim) ratios(results map[string][]sample) (ratios []float64) {
+	against := results[c.better(results)]
+	for round, one := range results[c.row] {
+		if round >= len(against) {
+			return nil
+		}
+		ratio := one.fps / against[round].fps
 		if c.isScaled {
 			one, two := results[trafficgen+" -t 1"], results[trafficgen+" -t 2"]
 			if round >= len(one) || round >= len(two) {

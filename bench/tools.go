@@ -1,6 +1,9 @@
 package main
 
-import "os/exec"
+import (
+	"os/exec"
+	"time"
+)
 
 // A contender is one row: a tool with its arguments.
 type contender struct {
@@ -51,8 +54,11 @@ var claimsTwo = []claim{
 }
 
 var claimsAnalysis = []claim{
-	{"full analysis, clock per frame, against the reference", analysed1 + ", 1 thread", []string{reference + " -ts 1, analyser, 1 thread"}, 0.97, false},
-	{"full analysis, one receive clock for up to 4 frames, against the reference", analysed4 + ", 1 thread", []string{reference + " -ts 16, analyser, clock per 4, 1 thread"}, 0.97, false},
+	{"full analysis, clock per frame, against the reference", analysed1 + ", 1 thread", []string{reference + " -ts 1, analyser"}, 0.97, false},
+	{"full analysis, one receive clock for up to 4 frames, against the reference", analysed4 + ", 1 thread", []string{reference + " -ts 16, analyser, clock per 4"}, 0.97, false},
+}
+
+var claimsScaling = []claim{
 	{"two threads and queues, full analysis, clock per 16, against one", analysed4 + ", 2 threads", []string{analysed4 + ", 1 thread"}, 1.6, false},
 	{"the same, no worse than xdp-trafficgen -t 2 against -t 1", analysed4 + ", 2 threads", []string{analysed4 + ", 1 thread"}, 1.0, true},
 }
@@ -100,26 +106,36 @@ func dropped(threads int) func(s settings, f files, w *testbed) []contender {
 	}
 }
 
-// analysed lists the contenders with analysis at the far end, and the peer without it for the ratio of two threads to one.
-func analysed(s settings, _ files, w *testbed) (rows []contender) {
+// analysing is wirespeed at both ends.
+func analysing(s settings, w *testbed, name, stamp, clock, threads string) contender {
+	suffix := map[string]string{"1": ", 1 thread", "2": ", 2 threads"}[threads]
+	return contender{name: name + suffix, own: true, analyses: true, command: []string{
+		s.wirespeed, "send", "xdp:va@" + w.a, "--rx", "xdp:vb@" + w.b + clock, "--size", "64", "--signature", "full",
+		"--src-port", "inc(1024,1,60000)", "--stamp", stamp, "--queues", threads,
+		"--duration", (warmUp + s.window + time.Second).String(), "--json"}}
+}
+
+// analysed lists the contenders with analysis at the far end, one thread each.
+func analysed(s settings, _ files, w *testbed) []contender {
+	rows := []contender{analysing(s, w, analysed1, "frame", clockPerFrame, "1")}
+	if s.reference == "" {
+		return append(rows, analysing(s, w, analysed4, "shared", clockPer4, "1"))
+	}
+	one := referenceTx(s, "1", "1", reference+" -ts 1, analyser")
+	one.receiver = []string{s.reference, "rx", "-dev", "vb", "-clockgroup", "1", "-time", "1m"}
+	four := referenceTx(s, "16", "1", reference+" -ts 16, analyser, clock per 4")
+	four.receiver = []string{s.reference, "rx", "-dev", "vb", "-clockgroup", "4", "-time", "1m"}
+	return append(rows, one, analysing(s, w, analysed4, "shared", clockPer4, "1"), four)
+}
+
+// scaling lists one thread and two, of wirespeed at both ends and of the peer.
+func scaling(s settings, _ files, w *testbed) (rows []contender) {
 	for _, n := range []string{"1", "2"} {
-		suffix := map[string]string{"1": ", 1 thread", "2": ", 2 threads"}[n]
-		send := func(name, stamp, rx string) contender {
-			return contender{name: name + suffix, own: true, analyses: true, command: []string{
-				s.wirespeed, "send", "xdp:va@" + w.a, "--rx", "xdp:vb@" + w.b + rx, "--size", "64", "--signature", "full",
-				"--src-port", "inc(1024,1,60000)", "--stamp", stamp, "--queues", n, "--duration", "2500ms", "--json"}}
-		}
-		rows = append(rows, send(analysed1, "frame", clockPerFrame), send(analysed4, "shared", clockPer4))
+		rows = append(rows, analysing(s, w, analysed4, "shared", clockPer4, n))
+	}
+	for _, n := range []string{"1", "2"} {
 		traffic := peer(trafficgen+" -t "+n, "xdp-trafficgen", "udp", "va", "-t", n, "-m", mac(w.peer.MAC))
 		rows = append(rows, traffic, receivedBy(traffic, "xdp-bench", "drop", "vb"))
-		if s.reference == "" {
-			continue
-		}
-		one := referenceTx(s, "1", n, reference+" -ts 1, analyser"+suffix)
-		one.receiver = []string{s.reference, "rx", "-dev", "vb", "-clockgroup", "1", "-time", "1m"}
-		four := referenceTx(s, "16", n, reference+" -ts 16, analyser, clock per 4"+suffix)
-		four.receiver = []string{s.reference, "rx", "-dev", "vb", "-clockgroup", "4", "-time", "1m"}
-		rows = append(rows, one, four)
 	}
 	return rows
 }

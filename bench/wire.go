@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -16,7 +17,8 @@ import (
 
 // A testbed is two namespaces joined by a veth pair, va in A and vb in B.
 type testbed struct {
-	a, b     string // names of the namespaces
+	window   time.Duration // that a turn is measured
+	a, b     string        // names of the namespaces
 	nsA, nsB *host.NS
 	peer     host.Link // vb
 	undo     []func() error
