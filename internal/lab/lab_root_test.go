@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			fmt.Println(d.PortA, d.PortB)
 		}
-		select {}
+		time.Sleep(time.Minute) // not select{}: with nothing else to run the runtime calls that a deadlock and ends the process
 	case "inside": // run oneself again in a namespace, which makes a demonstration and prints what it sees
 		if !lab.Inside() {
 			exit, err := lab.Reexec(context.Background(), nil, lab.Stdio{Out: os.Stdout, Err: os.Stderr})

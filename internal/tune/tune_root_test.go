@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -27,7 +28,7 @@ const victimEnv = "TUNE_TEST_VICTIM"
 func TestMain(m *testing.M) {
 	if v := os.Getenv(victimEnv); v != "" {
 		fmt.Println(victim(v))
-		select {}
+		time.Sleep(time.Minute) // not select{}: the runtime would call that a deadlock and end the process
 	}
 	os.Exit(m.Run())
 }
