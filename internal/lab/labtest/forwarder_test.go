@@ -56,6 +56,9 @@ func receive(fd int) (numbers []byte) {
 	b := make([]byte, 2048)
 	for {
 		n, err := unix.Read(fd, b)
+		if err == unix.EINTR { // a signal of the Go runtime: a read with a time limit is not taken up again by the kernel
+			continue
+		}
 		if err != nil {
 			return numbers
 		}
