@@ -102,6 +102,9 @@ func TestForwarderKeepsVLANTags(t *testing.T) {
 	}
 	b, control := make([]byte, 2048), make([]byte, 128)
 	n, cn, _, _, err := unix.Recvmsg(rx, b, control, 0)
+	for err == unix.EINTR {
+		n, cn, _, _, err = unix.Recvmsg(rx, b, control, 0)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
