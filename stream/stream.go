@@ -11,6 +11,7 @@ import (
 type Set struct {
 	Rate    wire.Rate // common rate; the zero value is max
 	Streams []Stream
+	Replay  *Replay // a capture that is sent instead of Streams, which is empty then
 }
 
 // A Stream is a sequence of frames with the same headers.
@@ -20,6 +21,7 @@ type Stream struct {
 	Size    Sizes
 	Layers  []Layer // outermost first
 	Payload Payload
+	Modify  []PayloadField
 	// Signature is the asked form: "" (the largest that fits the smallest frame), "full", "short" or "none".
 	Signature string
 
@@ -27,6 +29,13 @@ type Stream struct {
 	Rate       *wire.Rate
 	StartAfter time.Duration
 	Burst      *Burst
+}
+
+// PayloadField is a field of the payload: Field.Bit counts from the first byte behind the last header, where the signature
+// lies if the stream has one; they may not overlap.
+type PayloadField struct {
+	Field *packet.Field
+	Value Value
 }
 
 // Burst shapes the schedule: Frames back to back, then a pause until Gap after the burst began.
@@ -37,8 +46,9 @@ type Burst struct {
 
 // A Layer is one header. Fields that are not given take the kind's default or are computed.
 type Layer struct {
-	Kind   *packet.Kind
+	Kind   *packet.Kind // shaped: its Len is that of this layer, Data included
 	Fields []FieldValue // in the order of the kind's table
+	Data   []byte       // the last len(Data) bytes of the layer
 }
 
 // FieldValue gives one field of a layer a value.

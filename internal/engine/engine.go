@@ -85,6 +85,7 @@ type Plan struct {
 	Batch  int   // frames handed over at once; 0: the engine's best for this rate
 
 	Rate     wire.FPS      // of the port, all queues together; the zero value is as fast as possible
+	Recorded bool          // frames are due as their sequence says, and Rate is zero
 	Count    uint64        // frames of the port; 0: no limit
 	Duration time.Duration // 0: no limit
 	StartAt  int64         // CLOCK_MONOTONIC ns at which frame 0 is due; 0: at once

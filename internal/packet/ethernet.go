@@ -32,7 +32,7 @@ func etherTypeOf(next *Kind) uint16 {
 
 func ethernet() *Kind {
 	return &Kind{
-		Name: "eth", Len: 14,
+		Name: "eth", Len: 14, Outermost: true,
 		Fields: []Field{
 			{Name: "dst", Bit: 0, Bits: 48, Type: MAC, Default: Num{Lo: 0x020000000002}, Doc: "destination address"},
 			{Name: "src", Bit: 48, Bits: 48, Type: MAC, Default: Num{Lo: 0x020000000001}, Doc: "source address"},

@@ -6,19 +6,35 @@ package packet
 type Kind struct {
 	Name   string  // the key in a stream file: "eth", "vlan", "ip", "ipv6", "udp", "tcp"
 	Prefix string  // Wireshark's protocol prefix where it differs from Name, else empty
-	Len    int     // bytes
+	Len    int     // bytes; of a shaped kind with the bytes that the user gave behind the fields
 	Fields []Field // in the order of the header
-	// Follows lists the kinds below which this one may stand; empty: it may only be the outermost.
-	Follows []string
-	// EtherType and Proto are how an Ethernet or IP header announces this kind; 0: it cannot.
+	// Follows lists the kinds on which this one may stand. Outermost: it may also be the first of a frame.
+	Follows   []string
+	Outermost bool
+	// EtherType, Proto and Port are how an Ethernet, IP or UDP header announces this kind; 0: it cannot.
 	EtherType uint16
 	Proto     uint8
+	Port      uint16
+	// Data describes the bytes that a user may give behind the fields (options, addresses, anything); nil: none.
+	Data *Data
+	// Shape makes the kind that one layer of a stream has: which optional fields are there, and how many bytes of Data follow,
+	// decide its Len and where its fields lie. given says whether the user gave a field. The shaped kind's Shape is nil. Nil:
+	// the kind always has the same shape.
+	Shape func(given func(field string) bool, data []byte) (*Kind, error)
 	// Finish writes what the header says about its neighbours: next protocol and lengths. h is this header, next the header
 	// above it (nil: the payload), after the number of bytes behind this header. What the user gave is written afterwards
 	// and so wins. Nil where there is nothing to write.
 	Finish func(h []byte, next *Kind, after int)
 	// Checksum describes the header's checksum; nil where it has none.
 	Checksum *Checksum
+}
+
+// Data are the bytes of variable number at the end of a header. They are kept as given: Finish makes lengths say what there
+// is, padding to what the header counts in is the shape's.
+type Data struct {
+	Name string // the key in a stream file, named as Wireshark names it: "options"
+	Max  int    // bytes
+	Doc  string
 }
 
 // Checksum says where an Internet checksum (RFC 1071) lies and what it covers.

@@ -15,7 +15,48 @@ type Layout struct {
 	Fragment  bool   // a part of a packet: the L4 checksum cannot be right or wrong
 	// BadLength: the lengths in the headers contradict each other or say more than there is. End is then what is there.
 	BadLength bool
+
+	// Stack are the headers in their order, Depth of them. Everything above but EtherType and VLANs speaks of the innermost IP
+	// packet; what lies around it is here.
+	Stack [MaxStack]Header
+	Depth int
 }
+
+// MaxStack is the largest number of headers that Walk follows; what is behind counts as payload.
+const MaxStack = 24
+
+// A Header is one header of a frame.
+type Header struct {
+	Kind HeaderKind
+	Off  uint16 // from the start of the frame
+	Len  uint16
+	End  uint16 // end of what it carries, by its own lengths and those around it
+}
+
+// HeaderKind is what a Header is.
+type HeaderKind uint8
+
+// The headers that Walk knows.
+const (
+	HeaderEth HeaderKind = iota + 1
+	HeaderVLAN
+	HeaderMPLS
+	HeaderLLC
+	HeaderSNAP
+	HeaderARP
+	HeaderIPv4
+	HeaderIPv6
+	HeaderHopOpts
+	HeaderRouting
+	HeaderFragment
+	HeaderDstOpts
+	HeaderUDP
+	HeaderTCP
+	HeaderICMP
+	HeaderICMPv6
+	HeaderGRE
+	HeaderVXLAN
+)
 
 // Walk finds the layers of a frame as it lies in memory: short frames padded, no FCS. It is false where the frame is too
 // short for an Ethernet header and its tags. Headers that are cut short, or of a protocol unknown here, count as payload,

@@ -14,6 +14,11 @@ import (
 type Program struct {
 	Streams []Stream
 	Order   []uint16 // one round of the weights, spread evenly
+
+	// A replay sends whole frames instead: of Sequence, which is complete, or piece by piece from Source. Streams then only
+	// says what the frames are counted as (Lens, Form, Name and Set are valid) and Order is empty.
+	Sequence *Sequence
+	Source   Source
 }
 
 // Stream is one compiled stream. All offsets are from the start of the frame; all lengths without FCS.
@@ -50,6 +55,10 @@ type Modifier struct {
 	Off   int
 	Width int
 	Shift uint
+	// Right and Mask cut a field that no container holds whole into several: the bits stored are value >> Right & Mask. Mask
+	// 0 is all bits.
+	Right uint
+	Mask  uint64
 	Whole bool // the value fills the container: it may be stored without looking at what is there
 	// Inc and Dec: Start +- Step*(k mod Count). Rand: Start + (SplitMix64(Seed, k) mapped to Range); Range 0 is 2^64.
 	Start, Step, Count uint64
@@ -67,5 +76,8 @@ type Sum struct {
 	Base       []uint16
 	Signature  bool // covers the signature
 	ZeroIsNone bool
+	// Into: bit n: this checksum's own two bytes, once known, count in Sums[n], which covers them. Sums are in the order in
+	// which they are made, the innermost header's first, so n is always higher than its own index.
+	Into uint
 	// Wire bits of a deliberately wrong checksum are not a Sum: they are constants in the head.
 }
