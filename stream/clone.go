@@ -7,6 +7,10 @@ import "slices"
 func (s *Set) Clone() *Set {
 	c := *s
 	c.Streams = slices.Clone(s.Streams)
+	if s.Replay != nil {
+		r := *s.Replay
+		c.Replay = &r
+	}
 	for i := range c.Streams {
 		layers := slices.Clone(c.Streams[i].Layers)
 		for j := range layers {

@@ -20,6 +20,9 @@ func Parse(name string, data []byte) (*Set, error) {
 	}
 	d := &decoder{notes: n}
 	set := d.set(root)
+	if d.replaying != nil {
+		d.replaying.check(n, d.rated)
+	}
 	check(set, d.sources, n)
 	if err := n.err(); err != nil {
 		return nil, err
@@ -30,7 +33,9 @@ func Parse(name string, data []byte) (*Set, error) {
 // decoder turns a tree into a Set and remembers where the parts stood.
 type decoder struct {
 	*notes
-	sources []source
+	sources   []source
+	replaying *replaySource // nil: streams are sent
+	rated     bool          // a common rate was given
 }
 
 // located is a place and its name.
@@ -144,7 +149,12 @@ func (d *decoder) set(root *node) *Set {
 	found := false
 	d.mapping(root, at, "a definition", []field{
 		{"rate", func(v *node, at located) {
+			d.rated = true
 			d.scalar(v, at, func(t string) (bad *fault) { s.Rate, bad = parseRate(t); return bad })
+		}},
+		{"replay", func(v *node, at located) {
+			d.replaying = d.replay(v, at)
+			s.Replay = d.replaying.replay
 		}},
 		{"streams", func(v *node, at located) {
 			found = true
@@ -157,8 +167,11 @@ func (d *decoder) set(root *node) *Set {
 			}
 		}},
 	})
-	if !found && root.kind == mapping {
-		d.at(at, "no streams", "a definition has `streams:` with at least one stream")
+	switch {
+	case found && s.Replay != nil:
+		d.at(at, "streams and a replay", "give one of them")
+	case !found && s.Replay == nil && root.kind == mapping:
+		d.at(at, "no streams", "a definition has `streams:` with at least one stream, or a `replay:`")
 	}
 	return s
 }

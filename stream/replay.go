@@ -22,8 +22,9 @@ type Replay struct {
 	AllowSkip bool
 	L2        *L2    // makes frames without an Ethernet header Ethernet; nil: they are not sent
 	Signature string // "none" (default), "full" or "short": into every frame whose payload has room
+	Untag     bool   // takes all VLAN tags behind the outermost addresses away
 	Edits     []Edit
-	Maps      []PrefixMap // of IP addresses, ARP's too; the first that matches counts
+	Maps      []PrefixMap // of IP addresses, ARP's too; the first that matches counts. They come before Edits
 }
 
 // Preload says whether the whole sequence is made ready before the first frame leaves.
@@ -50,8 +51,11 @@ const (
 type L2 struct{ Dst, Src [6]byte }
 
 // An Edit gives a field of the outermost header of its kind a value, in every frame that has such a header. Modifiers
-// count the frames of the capture.
+// count the frames of the capture, also those that are not sent. Neighbours of the same Flag are one edit: of the headers
+// that they name a frame's outermost is changed (the port of UDP or TCP). The id of a VLAN tag is that of the tag behind the
+// outermost addresses; where there is none, a tag is put there.
 type Edit struct {
+	Flag  string // "src_port": as it is named in a stream file
 	Kind  *packet.Kind
 	Field *packet.Field
 	Value Value

@@ -19,10 +19,11 @@ func JSONSchema() []byte {
 	root := object("Streams of frames for wirespeed, by weight under one rate.",
 		prop{"rate", describe(textOrNumber(), "Common rate: max, 1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5% or gap=10us. Default max.")},
 		prop{"streams", &jsonschema.Schema{Type: "array", MinItems: ref(1), Items: streamSchema()}},
+		prop{"replay", replaySchema()},
 	)
 	root.Version = jsonschema.Version
 	root.Title = "wirespeed stream definition"
-	root.Required = []string{"streams"}
+	root.OneOf = []*jsonschema.Schema{{Required: []string{"streams"}}, {Required: []string{"replay"}}}
 	root.Definitions = jsonschema.Definitions{}
 	for _, k := range packet.Kinds() {
 		root.Definitions[k.Name] = kindSchema(k)
