@@ -57,7 +57,7 @@ func checkOrder(st *Stream, src *source, n *notes) {
 	}
 	for i, l := range st.Layers {
 		switch {
-		case i == 0 && len(l.Kind.Follows) > 0:
+		case i == 0 && !l.Kind.Outermost:
 			n.at(src.layers[0], fmt.Sprintf("%s cannot be the outermost header", l.Kind.Name), "begin the list with `- eth`")
 		case i > 0 && len(l.Kind.Follows) == 0:
 			n.at(src.layers[i], fmt.Sprintf("%s can only be the outermost header", l.Kind.Name), "keep one, as the first of the list")

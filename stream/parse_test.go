@@ -164,7 +164,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"inc overflow", one("", "  - eth\n  - ip:\n      ttl: inc(250,2,10)"), []string{"5:12: inc leaves the field's 8 bits after 3 of its 10 values; a count of up to 3 fits"}},
 		{"dec below 0", one("", "  - eth\n  - ip:\n      ttl: dec(5,1,7)"), []string{"5:12: dec leaves the field's 8 bits after 6 of its 7"}},
 		{"step too large", one("", "  - eth\n  - ip:\n      ttl: inc(0,256,2)"), []string{"5:12: step 256 is larger than the field"}},
-		{"64 bits", one("", "  - eth\n  - ipv6:\n      dst: inc(2001:2::ffff:ffff:ffff:ffff,1,2)"), []string{"5:12: inc crosses the lower 64 bits"}},
+		{"64 bits", one("", "  - eth\n  - ipv6:\n      dst: inc(2001:2::ffff:ffff:ffff:ffff,1,65537)"), []string{"5:12: a carry of inc runs through more than 64 bits"}},
 		{"rand order", one("", "  - eth\n  - ip:\n      ttl: rand(9,1,0)"), []string{"5:12: smallest value is above the largest"}},
 		{"rand wide", one("", "  - eth:\n      dst: rand(02:00:00:00:00:00, 02:02:00:00:00:00, 0)\n"), []string{"4:12: wider than 2^32 and no power of two; a range of 2^33"}},
 		{"rand 64 bits", one("", "  - eth\n  - ipv6:\n      dst: rand(2001:2::, 2001:3::, 0)"), []string{"5:12: the range crosses the lower 64 bits"}},

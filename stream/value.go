@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -67,7 +66,7 @@ func parseNum(f *packet.Field, text string) (packet.Num, *fault) {
 	return v, faultOf(err)
 }
 
-// parseSteps reads inc and dec. A carry may not leave the lower 64 bits of an IPv6 address: engines count in 64 bits.
+// parseSteps reads inc and dec.
 func parseSteps(f *packet.Field, op Op, args []string) (Value, *fault) {
 	v := Value{Op: op}
 	var bad *fault
@@ -83,28 +82,7 @@ func parseSteps(f *packet.Field, op Op, args []string) (Value, *fault) {
 			fmt.Sprintf("the count of %s is how many values there are before the start comes again", modifierForms[op])}
 	}
 	v.Count = count
-	way := new(big.Int).Mul(bigNum(v.Step), new(big.Int).SetUint64(count-1))
-	last := new(big.Int)
-	if op == Inc {
-		last.Add(bigNum(v.Start), way)
-	} else {
-		last.Sub(bigNum(v.Start), way)
-	}
-	if last.Sign() < 0 || last.Cmp(limit(f)) > 0 {
-		// How many values fit: room in the direction, divided by the step, and the start itself.
-		room := bigNum(v.Start)
-		if op == Inc {
-			room = room.Sub(limit(f), room)
-		}
-		fits := room.Div(room, bigNum(v.Step))
-		fits.Add(fits, big.NewInt(1))
-		return v, &fault{fmt.Sprintf("%s leaves the field's %d bits after %s of its %d values", op, f.Bits, fits, count),
-			fmt.Sprintf("a count of up to %s fits", fits)}
-	}
-	if num(last).Hi != v.Start.Hi {
-		return v, &fault{fmt.Sprintf("%s crosses the lower 64 bits of the field", op), "let the upper 64 bits stay as they are"}
-	}
-	return v, nil
+	return v, v.check(f)
 }
 
 // parseStep reads a step as a number in the field's unit or, for addresses, in the field's own notation (0.0.1.0).
@@ -119,11 +97,9 @@ func parseStep(f *packet.Field, text string) (packet.Num, *fault) {
 	switch {
 	case !ok:
 		return step, &fault{fmt.Sprintf("step %q is not a number from 1 on", shorten(text)), "to go down write dec(start,step,count)"}
-	case step.Hi > 0:
-		return step, &fault{fmt.Sprintf("step %s is larger than 64 bits", shorten(text)), "steps count in the lower 64 bits"}
-	case step.Lo == 0:
+	case step == packet.Num{}:
 		return step, &fault{"a step of 0 changes nothing", "give the value alone"}
-	case bigNum(step).Cmp(limit(f)) > 0:
+	case f.Max().Less(step):
 		return step, &fault{fmt.Sprintf("step %s is larger than the field", shorten(text)), fmt.Sprintf("the field has %d bits", f.Bits)}
 	}
 	return step, nil
@@ -143,19 +119,7 @@ func parseRand(f *packet.Field, args []string) (Value, *fault) {
 		return v, bad
 	}
 	v.Seed = seed
-	n := new(big.Int).Sub(bigNum(v.Max), bigNum(v.Start))
-	if n.Sign() < 0 {
-		return v, &fault{"the smallest value is above the largest", "write " + modifierForms[Rand]}
-	}
-	n.Add(n, big.NewInt(1))
-	if v.Start.Hi != v.Max.Hi {
-		return v, &fault{"the range crosses the lower 64 bits of the field", "let the upper 64 bits stay as they are"}
-	}
-	if n.Cmp(big.NewInt(1<<32)) > 0 && new(big.Int).And(n, new(big.Int).Sub(n, big.NewInt(1))).Sign() != 0 {
-		return v, &fault{fmt.Sprintf("a range of %s values is wider than 2^32 and no power of two", n),
-			fmt.Sprintf("a range of 2^%d values works", n.BitLen()-1)}
-	}
-	return v, nil
+	return v, v.check(f)
 }
 
 func parseSeed(text string) (uint64, *fault) {
@@ -205,18 +169,4 @@ func notation(f *packet.Field) string {
 	default:
 		return "a number from 0 to " + packet.FormatNum(f, f.Max())
 	}
-}
-
-// limit is the largest value of the field.
-func limit(f *packet.Field) *big.Int { return bigNum(f.Max()) }
-
-func bigNum(n packet.Num) *big.Int {
-	b := new(big.Int).SetUint64(n.Hi)
-	return b.Lsh(b, 64).Or(b, new(big.Int).SetUint64(n.Lo))
-}
-
-// num is the inverse of bigNum for 0 to 2^128-1.
-func num(b *big.Int) packet.Num {
-	low := new(big.Int).And(b, new(big.Int).SetUint64(1<<64-1))
-	return packet.Num{Hi: new(big.Int).Rsh(b, 64).Uint64(), Lo: low.Uint64()}
 }

@@ -45,7 +45,7 @@ func (c *compiler) compile() error {
 		}
 	}
 	c.heads()
-	c.tail()
+	c.payload()
 	return c.sums()
 }
 
@@ -57,7 +57,7 @@ func (c *compiler) layers() error {
 	below := ""
 	for i, l := range c.in.Layers {
 		switch follows := l.Kind.Follows; {
-		case i == 0 && len(follows) > 0:
+		case i == 0 && !l.Kind.Outermost:
 			return fmt.Errorf("layer %s cannot be the outermost: begin with eth", l.Kind.Name)
 		case i > 0 && !slices.Contains(follows, below):
 			return fmt.Errorf("layer %s cannot stand behind %s", l.Kind.Name, below)
@@ -153,14 +153,31 @@ func (c *compiler) signature() error {
 	}
 	c.out.Form, c.out.HasTime = form, form == packet.FormFull
 	c.out.SigOff = c.hdr
-	c.out.HeadLen = c.hdr + form.Len()
+	return c.headLen()
+}
+
+// headLen makes the head reach over the last payload field, and to an even length, where containers can end.
+func (c *compiler) headLen() error {
+	n, have := c.hdr+c.out.Form.Len(), c.out.Lens[0]
+	for _, v := range c.in.Modify {
+		from, to := c.hdr+v.Field.Bit/8, c.hdr+(v.Field.Bit+v.Field.Bits+7)/8
+		switch {
+		case from < c.out.SigOff+c.out.Form.Len():
+			return fmt.Errorf("%s lies in the signature, the payload's first %d bytes: begin at offset %d, or use a shorter signature or none", v.Field.Name, c.out.Form.Len(), c.out.Form.Len())
+		case to > have:
+			return fmt.Errorf("%s ends %d bytes behind the smallest frame of %d bytes: use a size of at least %d", v.Field.Name, to-have, have+wire.FCS, to+wire.FCS)
+		}
+		n = max(n, to)
+	}
+	c.out.HeadLen = min(n+n&1, have)
 	return nil
 }
 
-// tail makes the payload behind the head, long enough for the longest frame.
-func (c *compiler) tail() {
+// payload makes what lies behind the signature, long enough for the longest frame: its first bytes are part of every head,
+// the others are the tail.
+func (c *compiler) payload() {
 	p := &c.in.Payload
-	t := make([]byte, c.out.Lens[len(c.out.Lens)-1]-c.out.HeadLen)
+	t := make([]byte, c.out.Lens[len(c.out.Lens)-1]-c.hdr-c.out.Form.Len())
 	for j := range t {
 		switch p.Fill {
 		case stream.FillByte:
@@ -175,7 +192,14 @@ func (c *compiler) tail() {
 			}
 		}
 	}
-	c.out.Tail = t
+	at := c.hdr + c.out.Form.Len()
+	for _, h := range c.out.Heads {
+		copy(h[at:], t)
+		for _, v := range c.in.Modify {
+			v.Field.Put(h, c.hdr, constantBits(v.Field, v.Value))
+		}
+	}
+	c.out.Tail = t[c.out.HeadLen-at:]
 }
 
 // LenIndex is the index into Lens of the stream's frame k.

@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	v6 := func(s *stream.Stream) { s.Layers[1] = layer(t, "ipv6"); s.Size.Cycle = []int{128} }
-	carry := stream.Value{Op: stream.Inc, Start: packet.Num{Lo: ^uint64(0) - 5}, Step: packet.Num{Lo: 1}, Count: 7}
+	carry := stream.Value{Op: stream.Inc, Start: packet.Num{Lo: ^uint64(0) - 5}, Step: packet.Num{Lo: 1}, Count: 65537}
 	for _, c := range []struct {
 		name, want string
 		change     func(s *stream.Stream)
@@ -165,16 +165,16 @@ func TestRefusals(t *testing.T) {
 		{"form", "none of full, short, none", func(s *stream.Stream) { s.Signature = "long" }},
 		{"twice", "ip.dsfield and ip.dsfield.ecn share bits", func(s *stream.Stream) { give(1, "dsfield", "1")(s); give(1, "dsfield.ecn", "1")(s) }},
 		{"port", "65536 does not fit", give(2, "dstport", stream.Value{Start: packet.Num{Lo: 65536}})},
-		{"inc", "run out of the field's low 16 bits", give(2, "dstport", inc(65530, 1, 7))},
-		{"dec", "run out of the field's low 16 bits", give(2, "dstport", dec(5, 1, 7))},
-		{"product", "run out", give(2, "dstport", inc(0, 1<<40, 1<<40))},
+		{"inc", "leaves the field's 16 bits after 6 of its 7", give(2, "dstport", inc(65530, 1, 7))},
+		{"dec", "leaves the field's 16 bits after 6 of its 7", give(2, "dstport", dec(5, 1, 7))},
+		{"product", "leaves the field", give(2, "dstport", inc(0, 1<<40, 1<<40))},
 		{"count", "count of 0", give(2, "dstport", inc(1, 1, 0))},
-		{"rand", "the smallest comes first", give(2, "dstport", random(5, 4, 0))},
+		{"rand", "the smallest value is above the largest", give(2, "dstport", random(5, 4, 0))},
 		{"rand max", "70000 does not fit", give(2, "dstport", random(5, 70000, 0))},
 		{"wide rand", "power of two", give(0, "src", random(0, 1<<33, 0))},
-		{"empty list", "list is empty", give(2, "dstport", stream.Value{Op: stream.List})},
+		{"empty list", "a list of 0 values", give(2, "dstport", stream.Value{Op: stream.List})},
 		{"list", "65536 does not fit", give(2, "dstport", list(1, 65536))},
-		{"carry", "low 64 bits", func(s *stream.Stream) { v6(s); give(1, "src", carry)(s) }},
+		{"carry", "a carry of inc runs through more than 64 bits", func(s *stream.Stream) { v6(s); give(1, "src", carry)(s) }},
 	} {
 		_, err := program.Compile(&stream.Set{Streams: []stream.Stream{base(c.change)}})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), `stream "one": `) {

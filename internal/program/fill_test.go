@@ -105,7 +105,14 @@ func TestTableAloneMakesTheFrame(t *testing.T) {
 		}
 		for i := range s.Mods {
 			m := &s.Mods[i]
-			v := m.Value(k) << m.Shift
+			v := m.Value(k)
+			if m.Mask != 0 {
+				v = v >> m.Right & m.Mask
+			}
+			v <<= m.Shift
+			if m.Off%2 != 0 || m.Off+m.Width > s.HeadLen || m.Mask == 0 && m.Right != 0 {
+				t.Fatalf("row %+v of a head of %d bytes", m, s.HeadLen)
+			}
 			for n := range m.Width {
 				if at := m.Off + m.Width - 1 - n; b[at]&byte(v>>(8*n)) != 0 {
 					t.Fatalf("%s: bits of byte %d are not zero in the head", m.Name, at)
@@ -125,6 +132,14 @@ func TestTableAloneMakesTheFrame(t *testing.T) {
 				v = 0xffff
 			}
 			b[sum.Off], b[sum.Off+1] = byte(v>>8), byte(v)
+			for n := range sums {
+				if sum.Into>>n&1 != 0 {
+					sums[n] += uint64(v)
+				}
+			}
+			if sum.Into&(1<<(i+1)-1) != 0 {
+				t.Fatalf("sum %d counts in an earlier one: %b", i, sum.Into)
+			}
 		}
 		want := naive(&set.Streams[0], k, packet.Signature{Form: s.Form})
 		if !bytes.Equal(b, want) {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
@@ -45,6 +46,7 @@ type laneSum struct {
 	base       []uint16
 	signature  bool
 	zeroIsNone bool
+	into       uint // later sums that cover this one
 	acc        [chunk]uint64
 }
 
@@ -58,7 +60,7 @@ func newLane(s *ImageStream, b *Binding, index int) lane {
 		l.mods = append(l.mods, newStep(&s.Mods[i]))
 	}
 	for i, sum := range s.Sums {
-		l.sums = append(l.sums, laneSum{off: sum.Off, base: s.Base[i], signature: sum.Signature, zeroIsNone: sum.ZeroIsNone})
+		l.sums = append(l.sums, laneSum{off: sum.Off, base: s.Base[i], signature: sum.Signature, zeroIsNone: sum.ZeroIsNone, into: sum.Into})
 	}
 	return l
 }
@@ -143,7 +145,11 @@ func (l *lane) write(frames []Frame, stamp uint64, flags byte) {
 	}
 	l.modify(which, frames)
 	for n := range l.sums {
-		l.sums[n].end(which, frames)
+		s := &l.sums[n]
+		s.end(which, frames)
+		for into := s.into; into != 0; into &= into - 1 {
+			l.sums[bits.TrailingZeros(into)].take(s.off, which, frames)
+		}
 	}
 	l.seq += uint64(len(which))
 	l.n = 0
@@ -188,6 +194,11 @@ func (l *lane) modify(which []uint8, frames []Frame) {
 		m := &l.mods[i]
 		v := values[:len(which)]
 		m.values(v, l.ks[:len(which)])
+		if m.cut != nil {
+			for i, x := range v {
+				v[i] = m.cut.place(x)
+			}
+		}
 		m.store(v, which, frames)
 		for n := range l.sums {
 			if m.sums>>n&1 == 0 {
@@ -225,6 +236,14 @@ func (s *laneSum) end(which []uint8, frames []Frame) {
 			sum = 0xffff
 		}
 		binary.BigEndian.PutUint16(frames[w].Buf[s.off:], sum)
+	}
+}
+
+// take adds the checksum that was written at the offset.
+func (s *laneSum) take(off int, which []uint8, frames []Frame) {
+	acc := s.acc[:len(which)]
+	for i, w := range which {
+		acc[i] += uint64(binary.BigEndian.Uint16(frames[w].Buf[off:]))
 	}
 }
 

@@ -2,144 +2,79 @@ package program
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/stream"
 )
 
-// modifiers makes the flat table of what varies.
+// modifiers makes the flat table of what varies: in the headers, then in the payload.
 func (c *compiler) modifiers() error {
 	for i, l := range c.in.Layers {
 		for _, v := range l.Fields {
-			name := l.Kind.Wireshark(v.Field)
-			if err := check(v.Field, v.Value); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			if _, ok := constant(v.Value); ok {
-				continue
-			}
-			bit := c.at[i]*8 + v.Field.Bit
-			if v.Field.Bits <= 64 {
-				if err := c.modifier(name, bit, v.Field.Bits, v.Value, half(v.Value.List, false)); err != nil {
-					return err
-				}
-				continue
-			}
-			low := bit + v.Field.Bits - 64
-			if v.Value.Op == stream.List {
-				if _, same := sameHi(v.Value.List); !same {
-					if err := c.modifier(name, bit, v.Field.Bits-64, v.Value, half(v.Value.List, true)); err != nil {
-						return err
-					}
-				}
-			}
-			if err := c.modifier(name, low, 64, v.Value, half(v.Value.List, false)); err != nil {
+			if err := c.vary(l.Kind.Wireshark(v.Field), c.at[i]*8, v.Field, v.Value); err != nil {
 				return err
 			}
 		}
 	}
+	for _, v := range c.in.Modify {
+		if err := c.vary(v.Field.Name, c.hdr*8, v.Field, v.Value); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// half is the upper or lower half of a list's values.
-func half(list []packet.Num, upper bool) []uint64 {
-	var r []uint64
-	for _, n := range list {
-		if upper {
-			r = append(r, n.Hi)
-		} else {
-			r = append(r, n.Lo)
+// vary adds the rows of one field; at is the bit where its header begins.
+func (c *compiler) vary(name string, at int, f *packet.Field, v stream.Value) error {
+	if err := v.Check(f); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, w := range windows(f, v) {
+		w.row.Name = name
+		if err := c.rows(w.row, at+f.Bit+f.Bits-w.low-w.width, w.width); err != nil {
+			return err
 		}
 	}
-	return r
-}
-
-// modifier adds a row for width bits from bit on.
-func (c *compiler) modifier(name string, bit, width int, v stream.Value, list []uint64) error {
-	m := Modifier{Name: name, Op: v.Op, List: list, Start: v.Start.Lo, Step: v.Step.Lo, Count: v.Count, Seed: v.Seed}
-	if v.Op == stream.Rand {
-		m.Range = v.Max.Lo - v.Start.Lo + 1
-	}
-	// The smallest container that holds the bits, begins at an even offset and ends within the head.
-	for m.Width = 2; m.Width <= 8; m.Width *= 2 {
-		m.Off = min(bit/8, c.out.HeadLen-m.Width) &^ 1
-		if m.Off >= 0 && (m.Off+m.Width)*8 >= bit+width {
-			break
-		}
-	}
-	if m.Width > 8 {
-		return fmt.Errorf("%s cannot vary: its bits lie across more than eight bytes", name)
-	}
-	m.Shift = uint((m.Off+m.Width)*8 - bit - width)
-	m.Whole = width == m.Width*8
-	c.out.Mods = append(c.out.Mods, m)
 	return nil
 }
 
-// check says whether every value of v fits the field.
-func check(f *packet.Field, v stream.Value) error {
-	limit := f.Max()
-	tooBig := func(n packet.Num) error {
-		return fmt.Errorf("%s does not fit: the field has %d bits, 0 to %s", packet.FormatNum(f, n), f.Bits, packet.FormatNum(f, limit))
-	}
-	if limit.Less(v.Start) {
-		return tooBig(v.Start)
-	}
-	switch v.Op {
-	case stream.Inc, stream.Dec:
-		return checkSteps(f, v)
-	case stream.Rand:
-		if limit.Less(v.Max) {
-			return tooBig(v.Max)
-		}
-		n := v.Max.Lo - v.Start.Lo + 1
-		switch {
-		case v.Max.Less(v.Start):
-			return fmt.Errorf("rand from %s to %s: the smallest comes first", packet.FormatNum(f, v.Start), packet.FormatNum(f, v.Max))
-		case v.Max.Hi != v.Start.Hi:
-			return fmt.Errorf("rand changes the low 64 bits only: give two values with the same upper 64")
-		case n-1 >= 1<<32 && n&(n-1) != 0:
-			return fmt.Errorf("a rand over more than 2^32 values must have a power of two of them, this has %d", n)
-		}
-	case stream.List:
-		if len(v.List) == 0 {
-			return fmt.Errorf("the list is empty: give at least one value")
-		}
-		for _, n := range v.List {
-			if limit.Less(n) {
-				return tooBig(n)
+// rows adds the rows for width bits from bit on, of which row says all but the place. Where no container holds them whole,
+// the first holds as many as eight bytes can, and another the rest.
+func (c *compiler) rows(row Modifier, bit, width int) error {
+	for left := width; left > 0; {
+		m, n := row, left
+		var ok bool
+		if m.Off, m.Width, ok = c.container(bit, n); !ok {
+			m.Off, m.Width = bit/8&^1, 8
+			n = (m.Off+m.Width)*8 - bit
+			if n >= left { // what stands in the way is the end of the head
+				return fmt.Errorf("%s cannot vary: it lies in the last byte of frames of odd length; use a larger smallest size", row.Name)
 			}
 		}
-	}
-	return nil
-}
-
-func checkSteps(f *packet.Field, v stream.Value) error {
-	if v.Count == 0 {
-		return fmt.Errorf("a count of 0 has no first value: give 1 or more")
-	}
-	if v.Step.Hi != 0 {
-		return fmt.Errorf("the step has more than 64 bits")
-	}
-	over, way := bits.Mul64(v.Step.Lo, v.Count-1)
-	var carry uint64
-	if v.Op == stream.Inc {
-		_, carry = bits.Add64(v.Start.Lo, way, 0)
-		if f.Bits < 64 && v.Start.Lo+way > f.Max().Lo {
-			carry = 1
+		left -= n
+		m.Shift = uint((m.Off+m.Width)*8 - bit - n)
+		m.Whole = n == m.Width*8
+		if n < width {
+			m.Right, m.Mask = uint(left), packet.MaxNum(n).Lo
 		}
-	} else {
-		_, carry = bits.Sub64(v.Start.Lo, way, 0)
-	}
-	if over != 0 || carry != 0 {
-		return fmt.Errorf("%d steps of %d from %s run out of the field's low %d bits: use a smaller count or step",
-			v.Count-1, v.Step.Lo, packet.FormatNum(f, v.Start), min(f.Bits, 64))
+		bit += n
+		c.out.Mods = append(c.out.Mods, m)
 	}
 	return nil
 }
 
-// Value is the modifier's value in the stream's frame k, not shifted.
+// container is the smallest that holds the bits, begins at an even offset and ends within the head.
+func (c *compiler) container(bit, width int) (off, size int, ok bool) {
+	for size = 2; size <= 8; size *= 2 {
+		off = min(bit/8, c.out.HeadLen-size) &^ 1
+		if off >= 0 && (off+size)*8 >= bit+width {
+			return off, size, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Value is the modifier's value in the stream's frame k, not cut and not shifted.
 func (m *Modifier) Value(k uint64) uint64 {
 	switch m.Op {
 	case stream.Inc:
@@ -153,4 +88,15 @@ func (m *Modifier) Value(k uint64) uint64 {
 	default:
 		return m.Start
 	}
+}
+
+// Bits are the bits that the modifier puts into its container in the stream's frame k, in their place.
+func (m *Modifier) Bits(k uint64) uint64 { return m.place(m.Value(k)) }
+
+// place cuts a value and shifts it to its place in the container.
+func (m *Modifier) place(v uint64) uint64 {
+	if m.Mask != 0 {
+		v = v >> m.Right & m.Mask
+	}
+	return v << m.Shift
 }

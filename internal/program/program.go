@@ -27,12 +27,13 @@ type Stream struct {
 	Set  *stream.Stream
 	Form packet.Form
 
-	// Lens are the distinct frame lengths (without FCS), ascending. Heads[j] is what begins a frame of Lens[j]: every header
-	// and the signature, variable bits and checksums zero, the signature's magic set. All Heads have the same length HeadLen.
+	// Lens are the distinct frame lengths (without FCS), ascending. Heads[j] is what begins a frame of Lens[j]: every header,
+	// the signature and the payload as far as a modifier reaches, variable bits and checksums zero, the signature's magic set.
+	// All Heads have the same length HeadLen, which is even unless the shortest frame ends there.
 	Lens    []int
 	Heads   [][]byte
 	HeadLen int
-	SigOff  int // where the signature lies: HeadLen - Form.Len()
+	SigOff  int // where the signature lies, or would lie: behind the last header
 	// Tail is the payload behind the head, long enough for the longest frame.
 	Tail []byte
 
@@ -49,14 +50,15 @@ type Stream struct {
 }
 
 // A Modifier changes up to 64 bits of a container of Width bytes (2, 4 or 8) at the even offset Off: the container's big
-// endian number has the modifier's value, shifted left by Shift, in the bits that the head leaves zero.
+// endian number has the modifier's value, cut by Right and Mask where Mask is not 0 and then shifted left by Shift, in the
+// bits that the head leaves zero. A container lies within the head whole, and may overlap those of other modifiers.
 type Modifier struct {
 	Op    stream.Op // Inc, Dec, Rand or List
 	Off   int
 	Width int
 	Shift uint
-	// Right and Mask cut a field that no container holds whole into several: the bits stored are value >> Right & Mask. Mask
-	// 0 is all bits.
+	// Right and Mask cut a field that no container holds whole into several rows, which have all else but Off, Width, Shift and
+	// Sums in common: the bits stored are value >> Right & Mask. Mask 0 is all bits, and Right is 0 then.
 	Right uint
 	Mask  uint64
 	Whole bool // the value fills the container: it may be stored without looking at what is there

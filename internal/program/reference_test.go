@@ -2,6 +2,7 @@ package program_test
 
 import (
 	"encoding/binary"
+	"math/big"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/program"
@@ -13,18 +14,28 @@ import (
 
 // valueAt is what a value is in frame k.
 func valueAt(v stream.Value, k uint64) packet.Num {
-	n := v.Start
-	switch v.Op {
-	case stream.Inc:
-		n.Lo += v.Step.Lo * (k % v.Count)
-	case stream.Dec:
-		n.Lo -= v.Step.Lo * (k % v.Count)
-	case stream.Rand:
-		n.Lo += program.Pick(program.SplitMix64(v.Seed, k), v.Max.Lo-v.Start.Lo+1)
-	case stream.List:
-		n = v.List[k%uint64(len(v.List))]
+	big128 := func(n packet.Num) *big.Int {
+		b := new(big.Int).SetUint64(n.Hi)
+		return b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(n.Lo))
 	}
-	return n
+	n := big128(v.Start)
+	switch v.Op {
+	case stream.Inc, stream.Dec:
+		way := new(big.Int).Mul(big128(v.Step), new(big.Int).SetUint64(k%v.Count))
+		if v.Op == stream.Dec {
+			way.Neg(way)
+		}
+		n.Add(n, way)
+	case stream.Rand:
+		if v.Start.Hi != v.Max.Hi {
+			return packet.Num{Hi: v.Start.Hi + program.Pick(program.SplitMix64(^v.Seed, k), v.Max.Hi-v.Start.Hi+1), Lo: program.SplitMix64(v.Seed, k)}
+		}
+		n.Add(n, new(big.Int).SetUint64(program.Pick(program.SplitMix64(v.Seed, k), v.Max.Lo-v.Start.Lo+1)))
+	case stream.List:
+		return v.List[k%uint64(len(v.List))]
+	}
+	b := n.FillBytes(make([]byte, 16))
+	return packet.Num{Hi: binary.BigEndian.Uint64(b), Lo: binary.BigEndian.Uint64(b[8:])}
 }
 
 func sizeAt(s stream.Sizes, k uint64) int {
@@ -77,16 +88,19 @@ func naive(s *stream.Stream, k uint64, sig packet.Signature) []byte {
 			l.Kind.Finish(b[at[i]:at[i]+l.Kind.Len], above, len(b)-at[i]-l.Kind.Len)
 		}
 	}
-	given := map[string]bool{}
+	for _, v := range s.Modify {
+		v.Field.Put(b, hdr, valueAt(v.Value, k))
+	}
+	given := make([]bool, len(s.Layers))
 	for i, l := range s.Layers {
 		for _, v := range l.Fields {
 			v.Field.Put(b, at[i], valueAt(v.Value, k))
-			given[l.Kind.Name+"."+v.Field.Name] = true
+			given[i] = given[i] || v.Field.Name == "checksum"
 		}
 	}
 	for i := len(s.Layers) - 1; i >= 0; i-- {
 		switch name := s.Layers[i].Kind.Name; {
-		case given[name+".checksum"]:
+		case given[i]:
 		case name == "ip":
 			binary.BigEndian.PutUint16(b[at[i]+10:], ^slowSum(b[at[i]:at[i]+20]))
 		case name == "udp", name == "tcp":

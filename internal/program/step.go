@@ -17,21 +17,25 @@ type step struct {
 	at, count        uint64 // of Inc, Dec and List: k mod count
 	start, by        uint64 // by is negative for Dec
 	seed, rangeWidth uint64
-	list             []uint64 // shifted
+	list             []uint64 // cut and shifted
 	sums             uint
+	cut              *Modifier // Inc, Dec and Rand of which a part is stored: its place cuts and shifts the values
 }
 
 func newStep(m *Modifier) step {
 	st := step{op: m.Op, width: m.Width, whole: m.Whole, shift: m.Shift, off: m.Off, count: m.Count,
 		start: m.Start, by: m.Step, seed: m.Seed, rangeWidth: m.Range, sums: m.Sums}
+	if m.Mask != 0 {
+		st.cut, st.shift = m, 0
+	}
 	switch m.Op {
 	case stream.Dec:
 		st.by = -m.Step
 	case stream.List:
 		// The number from 0 on that Inc makes is the place in the list.
-		st.start, st.by, st.count, st.shift = 0, 1, uint64(len(m.List)), 0
+		st.start, st.by, st.count, st.shift, st.cut = 0, 1, uint64(len(m.List)), 0, nil
 		for _, v := range m.List {
-			st.list = append(st.list, v<<m.Shift)
+			st.list = append(st.list, m.place(v))
 		}
 	}
 	return st

@@ -8,46 +8,60 @@ import (
 )
 
 // MaxSums is the largest number of checksums that vary in one stream.
-const MaxSums = 4
+const MaxSums = 8
 
 // A cover is a range of bytes of the frame, [from, to).
 type cover struct{ from, to int }
 
 func (c cover) has(off int) bool { return c.from <= off && off < c.to }
 
-// sums makes a Sum of each checksum that varies and writes the others into the heads. Checksums that the user gave are in
-// the heads already.
+// sums makes a Sum of each checksum that varies and writes the others into the heads, the innermost first: what lies
+// further out may cover it. Checksums that the user gave are in the heads already.
 func (c *compiler) sums() error {
-	for i, l := range c.in.Layers {
-		sum := l.Kind.Checksum
+	for i := len(c.in.Layers) - 1; i >= 0; i-- {
+		sum := c.in.Layers[i].Kind.Checksum
 		if sum == nil || c.given(i, sum.Field) {
 			continue
 		}
-		body, addrs := c.covers(i, sum)
-		s := Sum{Off: c.at[i] + sum.Off, ZeroIsNone: sum.ZeroIsNone, Signature: c.out.Form != packet.FormNone && body.has(c.out.SigOff)}
-		for j, n := range c.out.Lens {
-			s.Base = append(s.Base, c.base(j, n, body, addrs, sum.Pseudo))
+		if err := c.sum(i, sum); err != nil {
+			return err
 		}
-		bit := uint(1) << len(c.out.Sums)
-		varies := s.Signature
-		for j := range c.out.Mods {
-			m := &c.out.Mods[j]
-			// The last byte that the modifier changes: no field lies half inside.
-			if off := m.Off + m.Width - 1 - int(m.Shift)/8; body.has(off) || addrs.has(off) {
-				m.Sums |= bit
-				varies = true
-			}
+	}
+	return nil
+}
+
+// sum makes one checksum.
+func (c *compiler) sum(i int, sum *packet.Checksum) error {
+	body, addrs := c.covers(i, sum)
+	s := Sum{Off: c.at[i] + sum.Off, ZeroIsNone: sum.ZeroIsNone, Signature: c.out.Form != packet.FormNone && body.has(c.out.SigOff)}
+	for j, n := range c.out.Lens {
+		s.Base = append(s.Base, c.base(j, n, body, addrs, sum.Pseudo))
+	}
+	bit := uint(1) << len(c.out.Sums)
+	varies := s.Signature
+	for j := range c.out.Mods {
+		m := &c.out.Mods[j]
+		// The last byte that the modifier changes: no field lies half inside.
+		if off := m.Off + m.Width - 1 - int(m.Shift)/8; body.has(off) || addrs.has(off) {
+			m.Sums |= bit
+			varies = true
 		}
-		if varies {
-			if len(c.out.Sums) == MaxSums {
-				return fmt.Errorf("more than %d checksums vary: use fewer layers or fewer modifiers", MaxSums)
-			}
-			c.out.Sums = append(c.out.Sums, s)
-			continue
+	}
+	for j := range c.out.Sums {
+		if body.has(c.out.Sums[j].Off) {
+			c.out.Sums[j].Into |= bit
+			varies = true
 		}
-		for j, h := range c.out.Heads {
-			binary.BigEndian.PutUint16(h[s.Off:], s.checksum(uint64(s.Base[j])))
+	}
+	if varies {
+		if len(c.out.Sums) == MaxSums {
+			return fmt.Errorf("more than %d checksums vary: use fewer layers or fewer modifiers", MaxSums)
 		}
+		c.out.Sums = append(c.out.Sums, s)
+		return nil
+	}
+	for j, h := range c.out.Heads {
+		binary.BigEndian.PutUint16(h[s.Off:], s.checksum(uint64(s.Base[j])))
 	}
 	return nil
 }

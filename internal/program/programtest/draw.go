@@ -30,32 +30,74 @@ func number(t *rapid.T, f *packet.Field, label string) packet.Num {
 // value draws any value that the field takes.
 func value(t *rapid.T, f *packet.Field) stream.Value {
 	v := stream.Value{Op: stream.Op(rapid.IntRange(0, 4).Draw(t, "op")), Start: number(t, f, f.Name)}
-	top := f.Max().Lo
 	switch v.Op {
 	case stream.Inc, stream.Dec:
-		room := top - v.Start.Lo
-		if v.Op == stream.Dec {
-			room = v.Start.Lo
-		}
-		v.Step.Lo = rapid.Uint64Max(room).Draw(t, "step")
-		most := uint64(1 << 63)
-		if v.Step.Lo > 0 {
-			most = min(most, room/v.Step.Lo+1)
-		}
-		v.Count = rapid.OneOf(rapid.Uint64Range(1, most), rapid.Uint64Range(1, min(most, 20))).Draw(t, "count")
+		steps(t, f, &v)
 	case stream.Rand:
-		v.Max = packet.Num{Hi: v.Start.Hi, Lo: rapid.Uint64Range(v.Start.Lo, top).Draw(t, "max")}
-		if v.Max.Lo-v.Start.Lo >= 1<<32 {
-			v.Start.Lo = 0
-			v.Max.Lo = top >> rapid.IntRange(0, max(0, min(f.Bits, 64)-33)).Draw(t, "narrower")
-		}
 		v.Seed = rapid.Uint64().Draw(t, "seed")
+		if top := f.Max().Hi; top != 0 && rapid.Bool().Draw(t, "all") {
+			v.Start.Hi, v.Max.Hi = span(t, v.Start.Hi, top, f.Bits-64)
+			v.Start.Lo, v.Max.Lo = 0, ^uint64(0)
+			break
+		}
+		v.Max.Hi = v.Start.Hi
+		v.Start.Lo, v.Max.Lo = span(t, v.Start.Lo, f.Max().Lo, min(f.Bits, 64))
 	case stream.List:
 		for range rapid.IntRange(1, 5).Draw(t, "len") {
 			v.List = append(v.List, number(t, f, "item"))
 		}
 	}
 	return v
+}
+
+// span draws the ends of a range in a number of that many bits, low or more.
+func span(t *rapid.T, low, top uint64, bits int) (from, to uint64) {
+	to = rapid.Uint64Range(low, top).Draw(t, "max")
+	if to-low >= 1<<32 {
+		return 0, top >> rapid.IntRange(0, max(0, bits-33)).Draw(t, "narrower")
+	}
+	return low, to
+}
+
+// steps draws step and count of an Inc or Dec: any in 64 bits; in wider fields also steps in their upper half and carries
+// through the middle.
+func steps(t *rapid.T, f *packet.Field, v *stream.Value) {
+	room := f.Max().Sub(v.Start)
+	if v.Op == stream.Dec {
+		room = v.Start
+	}
+	up := 0
+	if f.Bits > 64 {
+		up = rapid.SampledFrom([]int{0, 0, 8, 60, 64, f.Bits - 8}).Draw(t, "up")
+	}
+	left := room.Right(up)
+	most := left.Lo
+	if left.Hi != 0 {
+		most = ^uint64(0)
+	}
+	step := rapid.Uint64Max(most).Draw(t, "step")
+	v.Step = packet.Num{Lo: step}.Left(up)
+	count := uint64(1 << 63)
+	if step > 0 && most/step < count {
+		count = most/step + 1
+	}
+	v.Count = rapid.OneOf(rapid.Uint64Range(1, count), rapid.Uint64Range(1, min(count, 20))).Draw(t, "count")
+	if v.Check(f) != nil {
+		v.Count = min(v.Count, 20) // few enough to be written out
+	}
+}
+
+// payload draws fields of the payload, from the byte at on, of which least are there in every frame.
+func payload(t *rapid.T, s *stream.Stream, at, least int) {
+	for bit := at * 8; ; {
+		bit += rapid.IntRange(0, 80).Draw(t, "gap")
+		f := &packet.Field{Name: fmt.Sprint("payload bit ", bit), Bit: bit, Bits: rapid.SampledFrom([]int{1, 8, 13, 16, 32, 48, 61, 64, 65, 100, 128}).Draw(t, "bits")}
+		bit += f.Bits
+		if bit > least*8-8 || len(s.Modify) == 3 { // the last byte of an odd frame cannot vary
+			return
+		}
+		s.Modify = append(s.Modify, stream.PayloadField{Field: f, Value: value(t, f)})
+	}
 }
 
 // Stream draws a stream whose frames have at least least bytes with FCS.
@@ -98,6 +140,10 @@ func Stream(t *rapid.T, name string, least int) stream.Stream {
 		forms = append(forms, "short")
 	}
 	s.Signature = rapid.SampledFrom(forms).Draw(t, "signature")
+	if rapid.IntRange(0, 3).Draw(t, "payload fields") == 0 {
+		at := map[string]int{"": packet.FullLen, "short": packet.ShortLen}[s.Signature] // the largest that there could be
+		payload(t, &s, at, room-4-hdr)
+	}
 	return s
 }
 
