@@ -40,20 +40,3 @@ func Fold(acc uint64) uint16 {
 func PseudoSum(addrs []byte, proto uint8, length int) uint64 {
 	return Sum(uint64(proto)+uint64(length), addrs)
 }
-
-// VerifyL4 reports whether the UDP or TCP checksum of a frame that Walk knows is right. A UDP checksum of 0 over IPv4 means
-// that there is none and is right; so is a frame without UDP or TCP, and a fragment, of which a part is missing.
-func VerifyL4(frame []byte, l *Layout) bool {
-	if l.L4 == 0 || l.Fragment {
-		return true
-	}
-	addrs := frame[l.L3+12 : l.L3+20]
-	if l.Version == 6 {
-		addrs = frame[l.L3+8 : l.L3+40]
-	}
-	if l.Proto == ProtoUDP && frame[l.L4+6]|frame[l.L4+7] == 0 {
-		return l.Version == 4
-	}
-	acc := PseudoSum(addrs, l.Proto, l.End-l.L4)
-	return Fold(Sum(acc, frame[l.L4:l.End])) == 0xffff
-}

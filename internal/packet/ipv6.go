@@ -2,11 +2,14 @@ package packet
 
 import "encoding/binary"
 
-// ipv6 is IPv6 without extension headers (RFC 8200).
+// onIPv6 are IPv6 and its extension headers, on which the same may stand.
+func onIPv6() []string { return []string{"ipv6", "hopopts", "routing", "fraghdr", "dstopts"} }
+
+// ipv6 is IPv6 (RFC 8200). Its extension headers are kinds of their own.
 func ipv6() *Kind {
 	return &Kind{
-		Name: "ipv6", Len: 40,
-		Follows: []string{"eth", "vlan"}, EtherType: EtherIPv6,
+		Name: "ipv6", Header: HeaderIPv6, Len: 40,
+		Follows: inside(), EtherType: EtherIPv6, Proto: ProtoIPv6,
 		Fields: []Field{
 			{Name: "version", Bit: 0, Bits: 4, Default: Num{Lo: 6}, Doc: "version, 6"},
 			{Name: "tclass", Bit: 4, Bits: 8, Doc: "traffic class: DSCP and ECN"},

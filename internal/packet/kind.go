@@ -4,22 +4,28 @@ package packet
 // Field names are Wireshark's display filter names without the protocol prefix ("ttl" for ip.ttl), so that what a
 // user types here is what he filters for there.
 type Kind struct {
-	Name   string  // the key in a stream file: "eth", "vlan", "ip", "ipv6", "udp", "tcp"
+	Name   string  // the key in a stream file: "eth", "vlan", "ip", "hopopts", "udp"
 	Prefix string  // Wireshark's protocol prefix where it differs from Name, else empty
-	Len    int     // bytes; of a shaped kind with the bytes that the user gave behind the fields
-	Fields []Field // in the order of the header
-	// Follows lists the kinds on which this one may stand. Outermost: it may also be the first of a frame.
+	Len    int     // bytes, with all optional fields and no Data; of a shaped kind what this layer has, its Data included
+	Fields []Field // in the order of the header, all optional ones too; of a shaped kind those that are there
+	// Header is what Walk calls this kind; 0: Walk does not know it, and what it holds counts as payload there.
+	Header HeaderKind
+	// Follows lists the kinds on which this one may stand; Outermost says whether it may be the first of a frame, also
+	// where Follows is not empty.
 	Follows   []string
 	Outermost bool
-	// EtherType, Proto and Port are how an Ethernet, IP or UDP header announces this kind; 0: it cannot.
+	// EtherType, Proto and Port are how an Ethernet (VLAN, GRE, SNAP), IP or UDP header announces this kind; 0: it cannot.
+	// Finish of the header below writes them. IPv6's hop-by-hop options are the one kind that is announced by a protocol
+	// number of 0.
 	EtherType uint16
 	Proto     uint8
 	Port      uint16
 	// Data describes the bytes that a user may give behind the fields (options, addresses, anything); nil: none.
 	Data *Data
 	// Shape makes the kind that one layer of a stream has: which optional fields are there, and how many bytes of Data follow,
-	// decide its Len and where its fields lie. given says whether the user gave a field. The shaped kind's Shape is nil. Nil:
-	// the kind always has the same shape.
+	// decide its Len and where its fields lie. given says whether the user gave a field. The shaped kind's Shape is nil; its
+	// fields are found by name again, and its Data.Bytes are what to put at its end. The error is one sentence. Nil: the
+	// kind always has the same shape.
 	Shape func(given func(field string) bool, data []byte) (*Kind, error)
 	// Finish writes what the header says about its neighbours: next protocol and lengths. h is this header, next the header
 	// above it (nil: the payload), after the number of bytes behind this header. What the user gave is written afterwards
@@ -27,22 +33,32 @@ type Kind struct {
 	Finish func(h []byte, next *Kind, after int)
 	// Checksum describes the header's checksum; nil where it has none.
 	Checksum *Checksum
+	// FinalDst is of IPv6's routing header: where in the header h the address lies that pseudo headers of what stands above
+	// take for the destination, instead of the one in the IPv6 header below (RFC 8200 8.1, RFC 8754 2). False where that is
+	// the IPv6 header's, because no segments are left or the type is unknown. It reads h as it is sent, given values
+	// included: where the type or segments left change from frame to frame, such a checksum cannot be made.
+	FinalDst func(h []byte) (off int, ok bool)
 }
 
 // Data are the bytes of variable number at the end of a header. They are kept as given: Finish makes lengths say what there
 // is, padding to what the header counts in is the shape's.
 type Data struct {
-	Name string // the key in a stream file, named as Wireshark names it: "options"
+	Name string // the key in a stream file: "options", "addresses", "data"
+	Type Type   // Uint: bytes; IPv6: addresses, 16 bytes each
 	Max  int    // bytes
 	Doc  string
+	// Bytes are of a shaped kind: what the user gave, padded; the last len(Bytes) bytes of the header.
+	Bytes []byte
 }
 
-// Checksum says where an Internet checksum (RFC 1071) lies and what it covers.
+// Checksum says where an Internet checksum (RFC 1071) lies and what it covers. IPv4 covers its header alone, options
+// included; ICMP and GRE cover themselves and all that follows (Pseudo 0), GRE only where the word is there (a shaped GRE
+// without it has no Checksum); UDP, TCP and ICMPv6 (58) have a pseudo header, see Kind.FinalDst for its destination.
 type Checksum struct {
 	Field      string // its name in Fields
 	Off        int    // byte offset in the header, even
 	HeaderOnly bool   // covers this header alone (IPv4); else this header and everything behind it
-	Pseudo     uint8  // protocol number in the pseudo header of the IP header below (6, 17); 0: no pseudo header
+	Pseudo     uint8  // protocol number in the pseudo header of the nearest IP header below (6, 17, 58); 0: no pseudo header
 	ZeroIsNone bool   // a computed 0 is written as 0xffff (UDP, RFC 768, RFC 8200 8.1)
 }
 
@@ -78,9 +94,19 @@ const (
 type Num struct{ Hi, Lo uint64 }
 
 // Kinds lists every kind of header, in the order of the layers. Each call makes new values: compare kinds and fields by
-// name, and keep those of one call where pointers matter.
+// name, and keep those of one call where pointers matter. It is for the time of preparation, not for every frame.
 func Kinds() []*Kind {
-	return []*Kind{ethernet(), vlan(), ip(), ipv6(), udp(), tcp()}
+	all := []*Kind{
+		ethernet(), vlan(), llc(), snap(), mpls(), arp(), ip(), ipv6(), hopOpts(), routing(), fragment(), dstOpts(),
+		udp(), tcp(), icmp(), icmpv6(), gre(), vxlan(),
+	}
+	bytes := raw()
+	for _, k := range all {
+		bytes.Follows = append(bytes.Follows, k.Name)
+		k.Follows = append(k.Follows, bytes.Name) // raw bytes may stand in for whatever header is not known here
+	}
+	bytes.Follows = append(bytes.Follows, bytes.Name)
+	return append(all, bytes)
 }
 
 // Lookup finds a kind by its name; nil where there is none.

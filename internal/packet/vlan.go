@@ -7,7 +7,7 @@ import "encoding/binary"
 // header's first bit.
 func vlan() *Kind {
 	return &Kind{
-		Name: "vlan", Len: 4,
+		Name: "vlan", Header: HeaderVLAN, Len: 4,
 		Follows: []string{"eth", "vlan"}, EtherType: TPIDCustomer,
 		Fields: []Field{
 			{Name: "tpid", Bit: -16, Bits: 16, Auto: true,
@@ -16,8 +16,10 @@ func vlan() *Kind {
 			{Name: "priority", Bit: 0, Bits: 3, Doc: "priority code point"},
 			{Name: "dei", Bit: 3, Bits: 1, Doc: "drop eligible indicator"},
 			{Name: "id", Bit: 4, Bits: 12, Default: Num{Lo: 1}, Doc: "VLAN identifier"},
-			{Name: "etype", Bit: 16, Bits: 16, Auto: true, Values: etherValues(), Doc: "EtherType of what follows"},
+			{Name: "etype", Bit: 16, Bits: 16, Auto: true, Values: etherValues(), Doc: "EtherType of what follows; the number of bytes of what follows where that is llc"},
 		},
-		Finish: func(h []byte, next *Kind, _ int) { binary.BigEndian.PutUint16(h[2:], etherTypeOf(next)) },
+		Finish: func(h []byte, next *Kind, after int) {
+			binary.BigEndian.PutUint16(h[2:], etherTypeOr802(next, after))
+		},
 	}
 }
