@@ -17,6 +17,7 @@ type Caps struct {
 	MaxVLANs  int  // tags that a receiver reads; 0: any number
 	Paces     bool // keeps a rate
 	Stamps    bool // writes the time into the signature
+	Captures  bool // its receiver writes frames to a file
 	Link      Link
 }
 
@@ -97,6 +98,9 @@ func (c Caps) limit(most int) string {
 func (c Caps) CarriesReceive(e Expect) error {
 	if len(c.Problems) > 0 {
 		return fmt.Errorf("%s: %s", c.Engine, c.problems())
+	}
+	if e.Capture && !c.Captures {
+		return fmt.Errorf("%s: does not write what arrives to a file: receive with the packet: engine", c.Engine)
 	}
 	if c.MaxVLANs > 0 && e.VLANs > c.MaxVLANs {
 		return fmt.Errorf("%s: the frames have %d VLAN tags, more than the %d that this engine's receiver reads: give fewer tags, or receive with the packet: engine", c.Engine, e.VLANs, c.MaxVLANs)

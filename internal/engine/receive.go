@@ -18,6 +18,7 @@ type Expect struct {
 	VLANs      int     // the most tags that a frame of the run has; 0 with Learn: not known
 	GapNs      float64 // expected gap of one stream id's frames, for GapInside and the deviation; 0: unknown
 	Cores      []int   // for receivers in user space
+	Capture    bool    // frames are to be written to a file
 }
 
 // ExpectStream is one stream id on the wire.
