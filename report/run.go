@@ -70,6 +70,27 @@ type Tx struct {
 	Backpressure      uint64    `json:"backpressure"`
 	Undrained         uint64    `json:"undrained"`
 	Queues            []TxQueue `json:"queues"`
+	Replay            *Replay   `json:"replay,omitempty"`
+}
+
+// Replay is the capture that was sent.
+type Replay struct {
+	File               string            `json:"file"`
+	Packets            uint64            `json:"packets"` // read from it
+	Frames             uint64            `json:"frames"`  // that one round sends
+	Padded             uint64            `json:"padded"`
+	Signed             uint64            `json:"signed"` // frames of a round that carry a signature
+	Skipped            map[string]uint64 `json:"skipped"`
+	EditsWithoutTarget uint64            `json:"edits_without_target"`
+	Backwards          uint64            `json:"backwards"`
+	Untimed            uint64            `json:"untimed"`
+	Recorded           bool              `json:"recorded"`
+	Speed              float64           `json:"speed"`
+	SpanNs             uint64            `json:"span_ns"`
+	LongestGapNs       uint64            `json:"longest_gap_ns"`
+	GapsShortened      uint64            `json:"gaps_shortened"`
+	Loop               *uint64           `json:"loop"` // null: again and again
+	Preloaded          bool              `json:"preloaded"`
 }
 
 // TxQueue is one queue's share.
@@ -98,6 +119,22 @@ type Rx struct {
 	TesterDrops    *uint64  `json:"tester_drops"`
 	Clock          string   `json:"clock"`
 	Window         int      `json:"window"`
+	Capture        *Capture `json:"capture,omitempty"` // only where frames were written
+}
+
+// Capture is what was written to files.
+type Capture struct {
+	Files              []string `json:"files"`     // that are there, oldest first
+	Removed            int      `json:"removed"`   // files of a rotation that were not kept
+	Frames             uint64   `json:"frames"`    // in all files, removed ones included
+	Bytes              uint64   `json:"bytes"`     // of these frames on the wire, with FCS
+	Merged             uint64   `json:"merged"`    // of these frames, those that were not on the wire like this
+	Truncated          uint64   `json:"truncated"` // of these frames, those longer than the snapshot length
+	Dropped            uint64   `json:"dropped"`   // found the ring full
+	FileBytes          int64    `json:"file_bytes"`
+	SnapLen            int      `json:"snaplen"`             // bytes without FCS; 0: frames are written whole
+	Direction          string   `json:"direction"`           // in, out, both
+	FilterInstructions int      `json:"filter_instructions"` // 0: no filter
 }
 
 // Stream is one stream of the definition, its queues added up.
