@@ -24,12 +24,14 @@ func Delta(acc uint64, old, new []byte) uint64 {
 	return acc
 }
 
-// ApplyDelta is a checksum after the changes that Delta has added up.
+// ApplyDelta is a checksum after the changes that Delta has added up. Changes that make no difference leave it as it is, also
+// where it is written as the other zero of ones' complement.
 func ApplyDelta(sum uint16, acc uint64) uint16 {
-	if acc == 0 {
+	d := Fold(acc)
+	if d == 0 || d == 0xffff {
 		return sum
 	}
-	return ^Fold(uint64(^sum) + uint64(Fold(acc)))
+	return ^Fold(uint64(^sum) + uint64(d))
 }
 
 // ApplyDeltaUDP is ApplyDelta for UDP: 0, which means that there is no checksum, stays 0, and a computed 0 becomes 0xffff

@@ -16,11 +16,11 @@ func VerifyL4(frame []byte, l *Layout) bool {
 	return l.right(frame, i)
 }
 
-// VerifySums checks every checksum of a frame that Walk knows, the outermost first: of IP headers, and of UDP, TCP, ICMP,
-// ICMPv6 and GRE wherever they stand; those of fragments are left alone. It returns the index in Stack of the first that is
-// wrong, or -1.
+// VerifySums checks every checksum of a frame that Walk knows: of IP headers, and of UDP, TCP, ICMP, ICMPv6 and GRE wherever
+// they stand; those of fragments are left alone. It returns the index in Stack of the innermost that is wrong, or -1: what
+// is wrong inside makes the checksums around it wrong too.
 func VerifySums(frame []byte, l *Layout) int {
-	for i := range l.Depth {
+	for i := l.Depth - 1; i >= 0; i-- {
 		if !l.right(frame, i) {
 			return i
 		}

@@ -82,43 +82,108 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Nothing read is outside of the frame, and nothing is allocated.
+// sound is what holds for every layout, whatever the frame.
+func sound(t *testing.T, b []byte, l *packet.Layout) {
+	t.Helper()
+	if l.L3 > l.Payload || l.L4 > l.Payload || l.L4 != 0 && l.L4 < l.L3 || l.Payload > l.End || l.End > len(b) {
+		t.Fatalf("%+v of %d bytes", l, len(b))
+	}
+	if l.Depth < 1 || l.Depth > packet.MaxStack || l.Stack[0].Kind != packet.HeaderEth || l.Stack[0].Off != 0 {
+		t.Fatalf("the stack is %+v", l.Stack[:max(0, l.Depth)])
+	}
+	at, end := 0, len(b)
+	for _, h := range l.Stack[:l.Depth] {
+		if h.Kind == 0 || h.Kind > packet.HeaderVXLAN || int(h.Off) < at || h.Len == 0 || int(h.Off)+int(h.Len) > int(h.End) || int(h.End) > end {
+			t.Fatalf("%+v stands behind %d and reaches beyond %d: %+v", h, at, end, l.Stack[:l.Depth])
+		}
+		at, end = int(h.Off)+int(h.Len), int(h.End)
+	}
+	if at != l.Payload {
+		t.Fatalf("the last header ends at %d, the payload begins at %d", at, l.Payload)
+	}
+}
+
+// Nothing read is outside of the frame, every header lies inside the one below it, and a layout that is used again is as
+// good as a new one.
 func FuzzWalk(f *testing.F) {
 	f.Add(unhex(f, macs+"0800"+ip4+udp8+eight))
 	f.Add(unhex(f, macs+"88a80001 8100 0002 86dd"+"60000000 0010 06 01"+strings.Repeat("20", 32)+udp8+eight+eight))
+	for _, n := range nests() {
+		f.Add(build(f, n, testPayload).frame)
+	}
+	var used packet.Layout
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, ok := packet.Walk(b)
+		if used.Walk(b) != ok || used.Depth != l.Depth || used.Payload != l.Payload || used.End != l.End || used.BadLength != l.BadLength {
+			t.Fatalf("a layout used again is %+v, a new one %+v", used, l)
+		}
 		if !ok {
 			return
 		}
-		if l.L3 > l.Payload || l.L4 > l.Payload || l.L4 != 0 && l.L4 < l.L3 || l.Payload > l.End || l.End > len(b) {
-			t.Fatalf("%+v of %d bytes", l, len(b))
-		}
+		sound(t, b, &l)
 		packet.VerifyL4(b, &l)
+		if wrong := packet.VerifySums(b, &l); wrong >= l.Depth {
+			t.Fatalf("header %d of %d is wrong", wrong, l.Depth)
+		}
 		if _, ok := packet.ParseSignature(b[l.Payload:l.End]); ok && l.End-l.Payload < packet.ShortLen {
 			t.Fatal("a signature was read from too few bytes")
 		}
 	})
 }
 
+// Every frame cut anywhere, and with any byte of its headers turned, is walked soundly.
+func TestWalkOfDamagedFrames(t *testing.T) {
+	for _, n := range nests() {
+		b := build(t, n, testPayload)
+		for i := range b.frame {
+			cut := append([]byte(nil), b.frame[:i]...)
+			if l, ok := packet.Walk(cut); ok {
+				sound(t, cut, &l)
+				packet.VerifySums(cut, &l)
+			}
+		}
+		for i := range b.hdr {
+			for _, x := range []byte{0x00, 0x01, 0x45, 0x80, 0xff} {
+				turned := append([]byte(nil), b.frame...)
+				turned[i] = x
+				if l, ok := packet.Walk(turned); ok {
+					sound(t, turned, &l)
+					packet.VerifySums(turned, &l)
+				}
+			}
+		}
+	}
+}
+
 func TestWalkAllocatesNothing(t *testing.T) {
-	b := unhex(t, macs+"0800"+ip4+udp8+eight)
-	if n := testing.AllocsPerRun(100, func() {
-		l, _ := packet.Walk(b)
-		packet.VerifyL4(b, &l)
-		packet.ParseSignature(b[l.Payload:l.End])
-	}); n != 0 {
-		t.Fatalf("%v allocations", n)
+	for _, n := range nests() {
+		b := build(t, n, testPayload).frame
+		if n := testing.AllocsPerRun(10, func() {
+			l, _ := packet.Walk(b)
+			packet.VerifyL4(b, &l)
+			packet.VerifySums(b, &l)
+			packet.ParseSignature(b[l.Payload:l.End])
+		}); n != 0 {
+			t.Fatalf("%v allocations", n)
+		}
 	}
 }
 
 func BenchmarkWalk(b *testing.B) {
-	frame := unhex(b, macs+"0800"+ip4+udp8+eight)
-	b.ReportAllocs()
-	var l packet.Layout
-	for range b.N {
-		l.Walk(frame)
-		packet.VerifyL4(frame, &l)
-		packet.ParseSignature(frame[l.Payload:l.End])
+	plain := unhex(b, macs+"0800"+ip4+udp8+eight)
+	deep := nests()[len(nests())-1]
+	for _, c := range []struct {
+		name  string
+		frame []byte
+	}{{"udp", plain}, {deep.name, build(b, deep, testPayload).frame}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var l packet.Layout
+			for range b.N {
+				l.Walk(c.frame)
+				packet.VerifyL4(c.frame, &l)
+				packet.ParseSignature(c.frame[l.Payload:l.End])
+			}
+		})
 	}
 }
