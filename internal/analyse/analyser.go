@@ -99,12 +99,12 @@ func (a *Analyser) Frame(frame []byte, ns int64) {
 		a.foreign++
 		return
 	}
-	if a.signed {
+	if a.signed && !l.Fragment { // a part of a datagram is no frame of the run
 		end := l.End
 		if l.BadLength { // the signature may lie behind an end that is wrong
 			end = len(frame)
 		}
-		if sig, ok := packet.ParseSignature(frame[l.Payload:end]); ok {
+		if sig, ok := packet.ParseSignature(frame[l.Payload:end]); ok || sig.Form != packet.FormNone && !intact(frame, &l) {
 			a.signature(frame, &l, &sig, ns)
 			return
 		}

@@ -23,8 +23,12 @@ func TestClassesOfFrames(t *testing.T) {
 	otherRun.Run++
 	otherStream.Stream = 900
 	otherForm.Form = packet.FormShort
-	version2 := sigFrame(sig)
-	version2[42+packet.SigFlags] = 2 << 5
+	brokenVersion := sigFrame(sig)
+	brokenVersion[42+packet.SigFlags] = 2 << 5 // and the checksum says so
+	otherVersion := sig
+	otherVersion.Flags = 2 << 5
+	fragment := full(5, 100, 0)
+	fragment[20] = 0x20
 	tests := []struct {
 		name  string
 		frame []byte
@@ -40,7 +44,9 @@ func TestClassesOfFrames(t *testing.T) {
 		{"other run", sigFrame(otherRun), engine.Received{Stale: 1}, 0, 0},
 		{"other stream", sigFrame(otherStream), engine.Received{BadStream: 1}, 0, 0},
 		{"other form", sigFrame(otherForm), engine.Received{BadStream: 1}, 0, 0},
-		{"other version", version2, engine.Received{Foreign: 1}, 0, 0},
+		{"other version", sigFrame(otherVersion), engine.Received{Foreign: 1}, 0, 0},
+		{"broken version", brokenVersion, engine.Received{Frames: 1, Bytes: 64}, 0, 1},
+		{"fragment", fragment, engine.Received{Foreign: 1}, 0, 0},
 		{"no signature", udpFrame(make([]byte, 18)), engine.Received{Foreign: 1}, 0, 0},
 		{"no frame", []byte{1, 2, 3}, engine.Received{Foreign: 1}, 0, 0},
 		{"nothing", nil, engine.Received{Foreign: 1}, 0, 0},

@@ -12,6 +12,7 @@
 
 #include "checksum.bpf.h"
 #include "histogram.bpf.h"
+#include "walk.bpf.h"
 
 #define MAGIC_FULL 0x5753
 #define MAGIC_SHORT 0x5773
@@ -24,6 +25,7 @@
 #define TIME_MASK 0x18    // 0: the time field holds no stamp
 #define LAST 0x02
 
+#define PROTO_ICMP 1
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define OTHER 0           // IP without a checksum that is known here
@@ -365,6 +367,61 @@ static __always_inline int is_vlan(__u16 type)
 	return type == bpf_htons(0x8100) || type == bpf_htons(0x88a8) || type == bpf_htons(0x9100);
 }
 
+// Whether the innermost L4 checksum is right, or there is none.
+static __always_inline int sum_right(struct walk *w, __u8 *data, __u8 *end)
+{
+	__u8 *p = data + (w->l4 & MAX_LEN);
+	__u32 len = w->l4_end - w->l4;
+	__u64 sum = 0;
+
+	if (!w->l4)
+		return 1;
+	if (len > MAX_LEN || p + 8 > end || p + len > end)
+		return 0;
+	if (w->l4_proto == PROTO_UDP && !*(__u16 *)(p + 6))
+		return w->ip == 4;
+	if (w->l4_proto != PROTO_ICMP)
+		sum = w->src + w->dst + bpf_htons(w->l4_proto) + bpf_htons(len);
+	return add_up(p, end, len, sum) == 0xffff;
+}
+
+// Looks for the signature behind every header that packet.Walk knows: those that the fast path does not follow, and
+// those inside tunnels.
+static __noinline int deep(struct xdp_md *ctx, struct cpu *c, __u32 size)
+{
+	__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *p;
+	struct walk w = {.at = AT_ETH, .end = end - data};
+	__u32 form, stop;
+	int ok;
+
+	for (int i = 0; i < MAX_HEADERS; i++)
+		if (!walk_header(ctx, &w))
+			break;
+	if (w.fragment)
+		return UNSIGNED;
+	stop = w.bad ? size - FCS : w.end; // it may lie behind an end that is wrong
+	p = data + (w.off & MAX_LEN);
+	if (w.off > MAX_LEN || w.off + SHORT_LEN > stop || p + SHORT_LEN > end)
+		return UNSIGNED;
+	form = *(__u16 *)p == bpf_htons(MAGIC_FULL) ? FORM_FULL : *(__u16 *)p == bpf_htons(MAGIC_SHORT) ? FORM_SHORT : 0;
+	if (!form || (form == FORM_FULL && (w.off + FULL_LEN > stop || p + FULL_LEN > end)))
+		return UNSIGNED;
+	ok = !w.bad && sum_right(&w, data, end);
+	if (form == FORM_FULL && ok && (p[3] & VERSION_MASK) != VERSION)
+		return UNSIGNED;
+	if (!this_run(p[2], ok)) {
+		if (learn && !learned)
+			return UNSIGNED;
+		c->stale++;
+		return XDP_DROP;
+	}
+	if (form == FORM_SHORT)
+		return ours_too(c, p, FORM_SHORT, ok, size);
+	if (p + FULL_LEN > end)
+		return UNSIGNED;
+	return ours_too(c, p, FORM_FULL, ok, size);
+}
+
 SEC("xdp")
 int analyse(struct xdp_md *ctx)
 {
@@ -425,6 +482,11 @@ int analyse(struct xdp_md *ctx)
 	if (action != UNSIGNED)
 		return action;
 unsigned_:
+	if (signatures) {
+		action = deep(ctx, c, size);
+		if (action != UNSIGNED)
+			return action;
+	}
 	if (match) { // the run's by its addresses
 		__u64 key = 0;
 

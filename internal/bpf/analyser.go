@@ -84,7 +84,7 @@ func loadError(err error) error {
 		return fmt.Errorf("the kernel does not let this process load the receive program; run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON outside a user namespace: %w", fs.ErrPermission)
 	}
 	if v, ok := errors.AsType[*ebpf.VerifierError](err); ok {
-		return fmt.Errorf("the kernel refuses the receive program; it needs Linux 5.17 or later: %w", v)
+		return fmt.Errorf("the kernel refuses the receive program; it needs Linux 5.18 or later: %w", v)
 	}
 	return fmt.Errorf("load the receive program: %w", err)
 }

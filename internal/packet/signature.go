@@ -100,7 +100,8 @@ func (s *Signature) Put(b []byte) {
 }
 
 // ParseSignature decodes the signature at the start of a payload; false where there is none, it is cut short, or it has a
-// version that is not known here.
+// version that is not known here. In the last case alone its Form is not FormNone: in a frame that is not whole the version
+// may be what was broken.
 func ParseSignature(b []byte) (Signature, bool) {
 	if len(b) < ShortLen {
 		return Signature{}, false
@@ -109,13 +110,13 @@ func ParseSignature(b []byte) (Signature, bool) {
 	case MagicShort:
 		return Signature{Form: FormShort, Run: b[SigRun], Stream: uint16(b[SigShortStream]), Seq: binary.BigEndian.Uint32(b[SigShortSeq:])}, true
 	case MagicFull:
-		if len(b) < FullLen || b[SigFlags]&(7<<5) != FlagVersion {
+		if len(b) < FullLen {
 			return Signature{}, false
 		}
 		return Signature{
 			Form: FormFull, Run: b[SigRun], Flags: b[SigFlags],
 			Stream: binary.BigEndian.Uint16(b[SigStream:]), Seq: binary.BigEndian.Uint32(b[SigSeq:]), Time: binary.BigEndian.Uint64(b[SigTime:]),
-		}, true
+		}, b[SigFlags]&(7<<5) == FlagVersion
 	default:
 		return Signature{}, false
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
+	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/wire"
 )
 
@@ -22,8 +23,9 @@ func maxAnalysed() int { return vethMaxMTU() + ethernet }
 // (drivers/net/veth.c, veth_xdp_set): a page less 256 bytes of headroom, 320 of skb_shared_info and the Ethernet header.
 func vethMaxMTU() int { return os.Getpagesize() - 256 - 320 - ethernet }
 
-// maxVLANs are the tags that the receive program looks behind (internal/bpf/analyse.bpf.c).
-const maxVLANs = 4
+// maxVLANs are the tags that the receive program looks behind (internal/bpf/walk.bpf.h): of the headers that it follows,
+// Ethernet, IP and what stands on it are left.
+const maxVLANs = packet.MaxStack - 4
 
 // ProbeReceive says whether the receive program can be attached to the device, without attaching it. It loads a program of
 // two instructions to see whether it may.
