@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wirespeed/wirespeed/internal/program"
 )
 
 // Caps is what an engine can do at a target.
@@ -59,25 +61,57 @@ func (c Caps) Carries(p Plan) error {
 	if len(p.Unsupported) > 0 {
 		return fmt.Errorf("%s: not run by this engine yet: %s", c.Engine, strings.Join(p.Unsupported, ", "))
 	}
-	for _, s := range p.Program.Streams {
-		most := c.MaxFrame
-		if h := s.Heads[0]; h[12] == 0x81 && h[13] == 0 {
-			most += c.MaxTag
-		}
-		n := s.Lens[len(s.Lens)-1] + 4
-		if n > most {
-			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that %s", c.Engine, s.Name, n, most, c.limit(most))
-		}
-		if peer := c.Link.PeerMTU + peerHeaders; c.Link.PeerMTU > 0 && n > peer {
-			return fmt.Errorf("%s: stream %q has frames of %d bytes with FCS, more than the %d that the peer of %s takes at its MTU of %d: give a smaller --size, or raise the MTU of the peer",
-				c.Engine, s.Name, n, peer, c.Link.Name, c.Link.PeerMTU)
-		}
+	if err := c.carriesFrames(p.Program); err != nil {
+		return err
 	}
 	if p.Queues > c.MaxQueues {
 		return fmt.Errorf("%s: %d queues asked for, %s has %d: give fewer --queues", c.Engine, p.Queues, c.Link.Name, c.MaxQueues)
 	}
-	if !p.Rate.IsZero() && !c.Paces {
+	if p.Program.Source != nil && p.Queues > 1 {
+		return fmt.Errorf("%s: a capture that is read while it is sent goes through one queue: give --queues 1, or --preload", c.Engine)
+	}
+	if p.Paced() && !c.Paces {
 		return fmt.Errorf("%s: cannot keep a rate", c.Engine)
+	}
+	return nil
+}
+
+// carriesFrames says whether the engine can send frames as long as the program's.
+func (c Caps) carriesFrames(p *program.Program) error {
+	if s := p.Sequence; s != nil {
+		for i := range s.Frames {
+			f := &s.Frames[i]
+			if err := c.carriesFrame(int(f.Len)+4, tagged(s.Bytes[f.At:][:f.Len])); err != nil {
+				return fmt.Errorf("%s: frame %d of the replay has %w", c.Engine, i+1, err)
+			}
+		}
+		return nil
+	}
+	for i := range p.Streams {
+		s := &p.Streams[i]
+		// Which frames of a source are tagged is not known: who makes it looks at each.
+		if err := c.carriesFrame(s.Lens[len(s.Lens)-1]+4, p.Source != nil || tagged(s.Heads[0])); err != nil {
+			return fmt.Errorf("%s: stream %q has frames of %w", c.Engine, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// tagged reports whether the outermost tag of a frame is 802.1Q.
+func tagged(b []byte) bool { return len(b) > 13 && b[12] == 0x81 && b[13] == 0 }
+
+// carriesFrame says whether the engine can send a frame of n bytes with FCS. The error begins with its size.
+func (c Caps) carriesFrame(n int, tagged bool) error {
+	most := c.MaxFrame
+	if tagged {
+		most += c.MaxTag
+	}
+	if n > most {
+		return fmt.Errorf("%d bytes with FCS, more than the %d that %s", n, most, c.limit(most))
+	}
+	if peer := c.Link.PeerMTU + peerHeaders; c.Link.PeerMTU > 0 && n > peer {
+		return fmt.Errorf("%d bytes with FCS, more than the %d that the peer of %s takes at its MTU of %d: give a smaller --size, or raise the MTU of the peer",
+			n, peer, c.Link.Name, c.Link.PeerMTU)
 	}
 	return nil
 }
@@ -88,7 +122,7 @@ const peerHeaders = 14 + 4 + 4
 
 // limit is what bounds frames to most bytes, and the mend.
 func (c Caps) limit(most int) string {
-	if most < c.Link.MTU+14+4 {
+	if c.Link.MTU == 0 || most < c.Link.MTU+14+4 {
 		return "this engine can send: give a smaller --size, or take another engine"
 	}
 	return fmt.Sprintf("%s takes at its MTU of %d: give a smaller --size, or raise the MTU", c.Link.Name, c.Link.MTU)

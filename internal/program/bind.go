@@ -14,6 +14,9 @@ func (p *Program) CheckBinding(b Binding) error {
 	if b.Queues < 1 || b.Queue < 0 || b.Queue >= b.Queues {
 		return fmt.Errorf("queue %d of %d does not exist", b.Queue, b.Queues)
 	}
+	if err := p.checkSequence(b.Queues); err != nil {
+		return err
+	}
 	if b.LastSeq != nil && len(b.LastSeq) != len(p.Streams) {
 		return fmt.Errorf("%d last numbers for %d streams", len(b.LastSeq), len(p.Streams))
 	}
@@ -40,7 +43,7 @@ func (p *Program) Bind(b Binding) *Image {
 	for i := range p.Streams {
 		im.Streams[i] = p.Streams[i].bind(b, b.ID(i))
 	}
-	im.cursor = newCursor(im)
+	im.cursor, im.play = newCursor(im), newPlayer(im)
 	return im
 }
 

@@ -19,6 +19,9 @@ type cursor struct {
 
 func newCursor(im *Image) cursor {
 	order := im.Program.Order
+	if len(order) == 0 { // a sequence
+		return cursor{}
+	}
 	n, queues := uint64(len(order)), uint64(im.Queues)
 	c := cursor{order: order, rank: make([]uint32, n), lanes: make([]lane, len(im.Streams)),
 		place: uint64(im.Queue) % n, round: uint64(im.Queue) / n, jump: queues % n, rounds: queues / n, touched: make([]uint16, chunk)}
@@ -33,12 +36,15 @@ func newCursor(im *Image) cursor {
 }
 
 // Fill writes the queue's next frames, stamped with the given CLOCK_MONOTONIC time in ns, and returns how many: all,
-// unless a buffer is shorter than its frame, which is then still the next. It writes every byte of a frame and sets Len and
-// Stream.
+// unless a buffer is shorter than its frame, which is then still the next, or Ready says that there is no more of a sequence.
+// It writes every byte of a frame and sets Len and Stream.
 //
 // It works in chunks: first each frame goes to its stream, then each stream writes heads, signatures, one modifier after
 // the other, and checksums into all of its frames. So what is to be done is decided once per chunk, not per frame.
 func (im *Image) Fill(frames []Frame, stamp uint64) int {
+	if im.play != nil {
+		return im.play.fill(frames, stamp)
+	}
 	done := 0
 	for done < len(frames) {
 		part := frames[done:min(done+chunk, len(frames))]
@@ -92,6 +98,9 @@ func (c *cursor) fill(frames []Frame, stamp uint64) int {
 // FillLast writes one more numbered frame of a stream, with the last flag: its content is that of the stream's next turn
 // on this queue. It is false where the queue never sends the stream, or the buffer is too short.
 func (im *Image) FillLast(f *Frame, stream int, stamp uint64) bool {
+	if im.play != nil {
+		return im.play.fillLast(f, stream, stamp)
+	}
 	c := &im.cursor
 	place, round := c.place, c.round
 	for range c.order {
@@ -117,6 +126,10 @@ func (im *Image) FillLast(f *Frame, stream int, stamp uint64) bool {
 
 // Skip leaves out the queue's next n turns, n up to 2^40: what varies moves on, sequence numbers do not.
 func (im *Image) Skip(n uint64) {
+	if im.play != nil {
+		im.play.skip(n)
+		return
+	}
 	c := &im.cursor
 	place := c.place + n*c.jump
 	c.round += n*c.rounds + place/uint64(len(c.order))
@@ -124,4 +137,9 @@ func (im *Image) Skip(n uint64) {
 }
 
 // Seq is the sequence number of the stream's next frame on this queue.
-func (im *Image) Seq(stream int) uint64 { return im.cursor.lanes[stream].seq }
+func (im *Image) Seq(stream int) uint64 {
+	if im.play != nil {
+		return im.play.streams[stream].seq
+	}
+	return im.cursor.lanes[stream].seq
+}

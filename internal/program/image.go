@@ -16,6 +16,7 @@ type Binding struct {
 	TimeKind      byte     // packet.TimeNone, TimeFrame or TimeShared
 	FirstSeq      uint64   // of every stream: for tests of the wrap
 	LastSeq       []uint64 // by stream: the number that carries the last flag; nil: not known before the end
+	Total         uint64   // frames of a Source that are sent, whatever more it has; 0: all
 }
 
 // ID is the stream id on the wire.
@@ -30,6 +31,7 @@ type Image struct {
 	Streams []ImageStream
 	// contains the cursor: see fill.go
 	cursor
+	play *player // of a sequence; nil: frames are made
 }
 
 // ImageStream is a stream of an Image.

@@ -3,8 +3,14 @@ package program
 import "math/big"
 
 // MeanSize is the mean frame size with FCS over a round of the order, as a rational: what a rate in bit/s is converted
-// with. It is exact where 64 bits hold it, and else right to 2^-60.
+// with. It is exact where 64 bits hold it, and else right to 2^-60. Of a Source it is not known: 0.
 func (p *Program) MeanSize() (num, den uint64) {
+	switch {
+	case p.Sequence != nil:
+		return p.Sequence.meanSize()
+	case p.Source != nil:
+		return 0, 1
+	}
 	sum := new(big.Rat)
 	for _, s := range p.Order {
 		sum.Add(sum, p.Streams[s].meanSize())

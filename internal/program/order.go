@@ -51,21 +51,28 @@ func gcd(a, b int) int {
 	return a
 }
 
-// Shares is the number of frames of each stream that a queue sends of the first count frames of the port.
+// Shares is the number of frames of each stream that a queue sends of the first count frames of the port. Those of a Source
+// are not known: they are 0.
 func (p *Program) Shares(count uint64, queue, queues int) []uint64 {
 	shares := make([]uint64, len(p.Streams))
 	if count <= uint64(queue) {
 		return shares
 	}
 	mine := (count-uint64(queue)-1)/uint64(queues) + 1
-	n := len(p.Order)
+	n, stream := len(p.Order), func(place uint64) uint16 { return p.Order[place] }
+	switch {
+	case p.Sequence != nil:
+		n, stream = len(p.Sequence.Frames), func(place uint64) uint16 { return p.Sequence.Frames[place].Stream }
+	case p.Source != nil:
+		return shares // what comes is not known
+	}
 	period := uint64(n / gcd(n, queues)) // frames of this queue until its pattern comes again
 	for j := range period {
-		if times := mine / period; j < mine%period {
-			shares[p.Order[(uint64(queue)+j*uint64(queues))%uint64(n)]] += times + 1
-		} else {
-			shares[p.Order[(uint64(queue)+j*uint64(queues))%uint64(n)]] += times
+		times := mine / period
+		if j < mine%period {
+			times++
 		}
+		shares[stream((uint64(queue)+j*uint64(queues))%uint64(n))] += times
 	}
 	return shares
 }

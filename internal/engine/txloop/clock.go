@@ -10,9 +10,10 @@ import (
 // monotonic time is the same clock from another origin, read through the vDSO. It is a value; Now may be called from any
 // goroutine.
 type Clock struct {
-	base   time.Time
-	offset int64 // CLOCK_MONOTONIC ns at base
-	err    int64 // bounds the constant error: half the narrowest bracket, on the order of 100 ns
+	base    time.Time
+	offset  int64 // CLOCK_MONOTONIC ns at base
+	virtual *Virtual
+	err     int64 // bounds the constant error: half the narrowest bracket, on the order of 100 ns
 }
 
 // brackets is how often NewClock asks both clocks: the interruptions of a machine hit some of them, not all.
@@ -34,7 +35,25 @@ func NewClock() Clock {
 }
 
 // Now is CLOCK_MONOTONIC in ns, wrong by some 100 ns at most, always by the same.
-func (c *Clock) Now() int64 { return c.offset + int64(time.Since(c.base)) }
+func (c *Clock) Now() int64 {
+	if c.virtual != nil {
+		return c.virtual.now
+	}
+	return c.offset + int64(time.Since(c.base))
+}
+
+// A Virtual clock stands still until it is told that time has passed: a loop that has one waits for nothing but its source.
+// It belongs to the one worker of its loop.
+type Virtual struct{ now int64 }
+
+// NewVirtual is a clock that shows a time.
+func NewVirtual(now int64) *Virtual { return &Virtual{now} }
+
+// Now is what the clock shows, in ns.
+func (v *Virtual) Now() int64 { return v.now }
+
+// Until lets time pass until the clock shows ns; it never goes back.
+func (v *Virtual) Until(ns int64) { v.now = max(v.now, ns) }
 
 // At is CLOCK_MONOTONIC in ns at a time that time.Now returned.
 func (c *Clock) At(t time.Time) int64 { return c.offset + int64(t.Sub(c.base)) }

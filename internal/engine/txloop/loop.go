@@ -24,10 +24,16 @@ type Config struct {
 	MaxBatch int // frames that a ring reserves at most
 	// Ring makes the ring of one queue, with room for frames of the plan's program. It is called by New.
 	Ring func(queue int) (engine.Ring, error)
+	// Virtual is the clock of a plan with one queue whose time passes as fast as it can; nil: the machine's.
+	Virtual *Virtual
 }
 
 // A Checker is a Ring that can say why nothing is taken for so long: an error ends the run, nil means patience.
 type Checker interface{ Check() error }
+
+// A Flusher is a Ring that holds frames back. Flush is called when no more come; an error is why those that have not
+// completed never will.
+type Flusher interface{ Flush() error }
 
 // A Loop is one run of all queues of a port.
 type Loop struct {
@@ -51,6 +57,9 @@ func New(c Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{plan: p, clock: NewClock()}
+	if l.clock.virtual = c.Virtual; c.Virtual != nil && p.Queues > 1 {
+		return nil, fmt.Errorf("%d queues: a virtual clock has one", p.Queues)
+	}
 	for q := range p.Queues {
 		w, err := l.newWorker(q, cores[q], c.MaxBatch)
 		if err != nil {
@@ -60,6 +69,7 @@ func New(c Config) (*Loop, error) {
 			return nil, err
 		}
 		w.checker, _ = w.ring.(Checker)
+		w.flusher, _ = w.ring.(Flusher)
 		l.workers = append(l.workers, w)
 	}
 	return l, nil
@@ -81,6 +91,9 @@ func check(p *engine.Plan, maxBatch int) error {
 	}
 	if p.Duration < 0 || p.CatchUp < 0 {
 		return fmt.Errorf("a negative time: duration %v, catch-up %v", p.Duration, p.CatchUp)
+	}
+	if p.Recorded && (p.Program.Sequence == nil && p.Program.Source == nil || !p.Rate.IsZero()) {
+		return fmt.Errorf("frames as recorded, but nothing is recorded or there is a rate of %s", p.Rate)
 	}
 	if !p.Rate.IsZero() && p.Rate.Due(1) > math.MaxInt64 {
 		return fmt.Errorf("a rate of %s: the gap between two frames is too long to be kept", p.Rate)
@@ -110,7 +123,11 @@ func coresOf(p *engine.Plan) ([]int, error) {
 func (l *Loop) newWorker(q, core, maxBatch int) (*worker, error) {
 	p := &l.plan
 	b := program.Binding{Run: p.Run, IDBase: p.IDBase, Queue: q, Queues: p.Queues}
-	w := &worker{loop: l, queue: q, core: core, paced: !p.Rate.IsZero(), stalled: int64(stalledAfter)}
+	w := &worker{loop: l, queue: q, core: core, paced: p.Paced(), recorded: p.Recorded, source: p.Program.Source, stalled: int64(stalledAfter)}
+	if p.Program.Sequence != nil {
+		w.source = nil
+	}
+	w.plays = p.Program.Sequence != nil || w.source != nil
 	switch p.Stamp {
 	case engine.StampNone:
 		b.TimeKind = packet.TimeNone
@@ -125,11 +142,14 @@ func (l *Loop) newWorker(q, core, maxBatch int) (*worker, error) {
 		}
 	}
 	w.stampEach = b.TimeKind == packet.TimeFrame
-	total, known := totalFrames(p)
+	total, known := p.Frames()
 	w.sched = schedule{rate: p.Rate, queue: uint64(q), queues: uint64(p.Queues), end: math.MaxUint64,
 		catchUp: int64(p.CatchUp), drop: p.Duration > 0 && p.Count == 0}
 	if known {
 		w.sched.end = slots(total, uint64(q), uint64(p.Queues))
+		b.Total = total
+	}
+	if known && w.source == nil {
 		w.share = p.Program.Shares(total, q, p.Queues)
 		for _, n := range w.share {
 			b.LastSeq = append(b.LastSeq, n-1) // no frames: a number that never comes
@@ -146,17 +166,6 @@ func (l *Loop) newWorker(q, core, maxBatch int) (*worker, error) {
 	return w, nil
 }
 
-// totalFrames is how many frames the port is to send, where that is known before.
-func totalFrames(p *engine.Plan) (n uint64, known bool) {
-	n = p.Count
-	if p.Duration > 0 && !p.Rate.IsZero() {
-		if d := p.Rate.FramesIn(p.Duration); n == 0 || d < n {
-			return d, true
-		}
-	}
-	return n, n > 0
-}
-
 // Batches of a paced run. A larger batch costs less per frame and leaves in a bunch.
 const (
 	smallBatch = 4
@@ -168,6 +177,10 @@ const (
 func firstBatch(p *engine.Plan, maxBatch int) (first, growTo int) {
 	most := min(largeBatch, maxBatch)
 	switch {
+	case p.Recorded && p.Batch > 0:
+		return 1, p.Batch
+	case p.Recorded:
+		return 1, most
 	case p.Batch > 0:
 		return p.Batch, p.Batch
 	case p.Rate.IsZero():

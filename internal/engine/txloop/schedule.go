@@ -10,7 +10,8 @@ import (
 const nsPerSecond = 1_000_000_000
 
 // A schedule says when the frames of one queue are due: frame n of queue q is frame q + n*queues of the port, and frame i
-// of the port is due exactly i/rate after the origin. It is pure arithmetic; all times are CLOCK_MONOTONIC ns.
+// of the port is due exactly i/rate after the origin, or with a rate of zero when a recorded sequence says. It is pure
+// arithmetic; all times are CLOCK_MONOTONIC ns.
 type schedule struct {
 	rate          wire.FPS
 	queue, queues uint64
@@ -22,6 +23,7 @@ type schedule struct {
 	drop          bool   // what is beyond is dropped; else the schedule shifts
 
 	leftAt, gap int64 // when the batch before left, and how long its frames were to take
+	leftDue     int64 // when that was due, of a recorded schedule
 	earliest    int64 // the next frame leaves no earlier: half a gap after the one before
 
 	behindMax, skipped, shifted uint64
@@ -47,6 +49,17 @@ func (s *schedule) start(origin int64) {
 	s.at = s.due(s.next)
 }
 
+// follow takes from a recorded sequence when the next frame is due, in ns behind the origin.
+func (s *schedule) follow(due uint64) {
+	if s.at = math.MaxInt64; due < math.MaxInt64-uint64(max(s.origin, 0)) {
+		s.at = s.origin + int64(due)
+	}
+	if s.leftAt != 0 {
+		s.gap = max(0, s.at-s.leftDue)
+		s.earliest = s.leftAt + s.gap/2
+	}
+}
+
 // release is when the next frame may leave.
 func (s *schedule) release() int64 { return max(s.at, s.earliest) }
 
@@ -66,6 +79,9 @@ func (s *schedule) late(now int64) (dropped uint64) {
 		s.origin += beyond
 		s.at += beyond
 		s.shifted += uint64(beyond)
+		return 0
+	}
+	if s.rate.IsZero() { // what is dropped is the sequence's to say
 		return 0
 	}
 	dropped = min(s.slotsIn(beyond), s.end-s.next)
@@ -98,6 +114,10 @@ func (s *schedule) slotsIn(ns int64) uint64 {
 func (s *schedule) left(now int64, n uint64) {
 	before := s.at
 	s.next += n
+	if s.rate.IsZero() { // follow goes on
+		s.leftAt, s.leftDue = now, before
+		return
+	}
 	s.at = s.due(s.next)
 	s.leftAt, s.gap = now, s.at-before
 	s.earliest = now + s.gap/2

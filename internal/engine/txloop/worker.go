@@ -19,10 +19,14 @@ type worker struct {
 	loop        *Loop
 	ring        engine.Ring
 	checker     Checker // nil: the ring cannot be asked
+	flusher     Flusher // nil: the ring holds nothing back
 	image       *program.Image
 	queue, core int
 
 	paced, stampEach bool
+	recorded         bool           // frames are due as the image's sequence says
+	plays            bool           // a sequence
+	source           program.Source // that gives it piece by piece; nil: it is complete
 	sched            schedule
 	share            []uint64 // frames of each stream in all; nil: the end is not known before
 	deadline         int64    // no batch begins later; math.MaxInt64: none
@@ -96,7 +100,7 @@ func (w *worker) run() {
 	w.await(w.sched.origin)
 	for !w.stopped() {
 		n := w.size()
-		if n == 0 {
+		if n == 0 || w.plays && !w.supplied() {
 			break
 		}
 		var now int64
@@ -105,12 +109,15 @@ func (w *worker) run() {
 			if w.stopped() {
 				break
 			}
-			if dropped := w.sched.late(now); dropped > 0 {
+			if dropped := w.late(now); dropped > 0 {
 				w.drop(dropped)
 				// The next frame goes at once where it is due: by another look at the clock, more would have to be dropped.
-				if n = w.size(); n == 0 || w.sched.at > now {
+				if n = w.size(); n == 0 || w.sched.at > now || w.plays && w.image.Ready() != program.SourceReady {
 					continue
 				}
+			}
+			if w.recorded {
+				n = w.together(n, now)
 			}
 		} else {
 			now = clock.Now()
@@ -129,6 +136,9 @@ func (w *worker) run() {
 // that they, too, leave when they are due.
 func (w *worker) size() int {
 	left := w.sched.end - w.sched.next
+	if w.recorded {
+		return int(min(left, uint64(w.growTo)))
+	}
 	if w.paced && left <= uint64(w.batch) {
 		return int(min(left, 1))
 	}
@@ -142,6 +152,9 @@ func (w *worker) pace() (now int64) {
 	if now < at {
 		w.hurried, w.slow = 0, 0
 		return w.await(at)
+	}
+	if w.recorded || w.loop.clock.virtual != nil {
+		return now
 	}
 	if w.sched.slow(now) {
 		w.slow++
@@ -158,6 +171,9 @@ func (w *worker) pace() (now int64) {
 // await returns at a time, or when the run is stopped: it sleeps while there is time, then spins.
 func (w *worker) await(at int64) (now int64) {
 	clock := &w.loop.clock
+	if clock.virtual != nil {
+		clock.virtual.Until(at)
+	}
 	for now = clock.Now(); now < at && !w.stopped(); now = clock.Now() {
 		if left := at - now; left > int64(sleepAbove) {
 			w.pause(min(left-int64(wakeBefore), int64(sleepMost)))
@@ -175,7 +191,9 @@ func (w *worker) pause(ns int64) {
 // drop leaves out slots of the schedule. Places for the frames with the last flag are kept from then on: the numbers that
 // were to carry it will not come.
 func (w *worker) drop(n uint64) {
-	w.image.Skip(n)
+	if !w.recorded { // SkipDue has left them out
+		w.image.Skip(n)
+	}
 	if !w.shortened {
 		w.shortened = true
 		w.sched.end -= min(w.sched.end-w.sched.next, uint64(len(w.counts.streams)))
@@ -190,7 +208,9 @@ func (w *worker) transmit(n int, now int64) bool {
 	}
 	if m := w.fill(now); m < len(w.frames) {
 		w.frames = w.frames[:m]
-		w.loop.fail(errShortBuffer)
+		if w.source == nil || w.image.Ready() == program.SourceReady {
+			w.loop.fail(errShortBuffer)
+		}
 	}
 	if w.paced {
 		w.sched.left(now, uint64(len(w.frames)))
@@ -309,15 +329,24 @@ func (w *worker) finish() {
 		}
 	}
 	limit := clock.Now() + int64(DrainLimit)
+	if w.flusher != nil {
+		if err := w.flusher.Flush(); err != nil {
+			w.loop.fail(err)
+		}
+	}
 	for {
 		w.counts.completed += uint64(w.ring.Reclaim())
-		if w.counts.completed >= w.counts.submitted || clock.Now() >= limit {
+		if w.counts.completed >= w.counts.submitted || clock.virtual != nil || clock.Now() >= limit {
 			break
 		}
 		w.pause(int64(pauseFull))
 	}
 	w.pub.publish(w)
-	w.pub.end.Store(clock.Now())
+	end := clock.Now()
+	if w.paced && clock.virtual != nil {
+		end = w.sched.leftAt // the schedule counts from start to start of frames
+	}
+	w.pub.end.Store(end)
 }
 
 // sendLast sends one more frame of a stream with the last flag, unless that was sent or cannot be: the short signature has
@@ -326,7 +355,13 @@ func (w *worker) sendLast(stream int) bool {
 	if w.image.Streams[stream].Form != packet.FormFull || w.share != nil && w.counts.streams[stream] >= w.share[stream] {
 		return true
 	}
+	if w.source != nil && !w.shortened && w.sched.next >= w.sched.end {
+		return true // all of the count has left
+	}
 	now := w.loop.clock.Now()
+	if w.recorded && w.image.Ready() == program.SourceReady {
+		w.sched.follow(w.image.Due())
+	}
 	if w.paced && !w.stopped() && now < w.deadline {
 		now = w.await(min(w.sched.release(), w.deadline))
 	}
