@@ -27,6 +27,8 @@ type Analyser struct {
 
 	frames, bytes, foreign, stale, badStream uint64
 	firstNs, lastNs                          int64
+
+	layout packet.Layout // of the frame at hand
 }
 
 // gapRange is what counts as "within 5 % of the expected gap".
@@ -94,8 +96,8 @@ func (a *Analyser) add(id uint16, form packet.Form, first uint64) *stream {
 // Frame takes one frame as it lies in memory (no FCS, VLAN tags in place) and the CLOCK_MONOTONIC ns of its arrival; 0
 // where no clock was read.
 func (a *Analyser) Frame(frame []byte, ns int64) {
-	l, ok := packet.Walk(frame)
-	if !ok {
+	l := &a.layout
+	if !l.Walk(frame) {
 		a.foreign++
 		return
 	}
@@ -104,8 +106,8 @@ func (a *Analyser) Frame(frame []byte, ns int64) {
 		if l.BadLength { // the signature may lie behind an end that is wrong
 			end = len(frame)
 		}
-		if sig, ok := packet.ParseSignature(frame[l.Payload:end]); ok || sig.Form != packet.FormNone && !intact(frame, &l) {
-			a.signature(frame, &l, &sig, ns)
+		if sig, ok := packet.ParseSignature(frame[l.Payload:end]); ok || sig.Form != packet.FormNone && !intact(frame, l) {
+			a.signature(frame, l, &sig, ns)
 			return
 		}
 	}

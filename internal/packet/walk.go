@@ -75,8 +75,10 @@ func (k HeaderKind) String() string {
 // so Payload <= End <= len(frame) always holds, and every header lies inside the one below it.
 //
 // Two things are guessed, as frames do not say them. What follows the bottom label of MPLS is IP where it reads as an IP
-// header, else Ethernet, perhaps behind a control word, where it reads as that with an EtherType known here, else payload. VXLAN is what is sent
+// header, else Ethernet where it reads as that with an EtherType known here, else payload. And VXLAN is what is sent
 // to its UDP port with the flag set that says that there is a network identifier.
+//
+// The receivers in the kernel follow the same headers by the same rules (walk.bpf.h): a change here is one there.
 func Walk(frame []byte) (l Layout, ok bool) {
 	ok = l.Walk(frame)
 	return l, ok

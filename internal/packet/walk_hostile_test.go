@@ -53,7 +53,7 @@ func TestWalkOfOddFrames(t *testing.T) {
 		{"labels without bottom", macs + "8847" + strings.Repeat("00010001", 40), "eth" + strings.Repeat(" mpls", 23)},
 		{"label cut short", macs + "8847 000101", "eth"},
 		{"label, then IPv4 that is too long", macs + "8847 00010101" + ip4with("11", "0fff") + udp8, "eth mpls"},
-		{"label, then a control word", macs + "8847 00010101 00000000" + macs + "0800" + ip4 + udp8 + eight, "eth mpls eth ip udp"},
+		{"label, then a control word", macs + "8847 00010101 00000000" + macs + "0800" + ip4 + udp8 + eight, "eth mpls"},
 		// IPv6 chains.
 		{"chain to the end", macs + "86dd" + ip6with("00", "0010") + "0000000000000000" + "0000000000000000", "eth ipv6 hopopts hopopts bad length"},
 		{"chain that leaves the frame", macs + "86dd" + ip6with("3c", "0010") + "11ff000000000000" + "0000000000000000", "eth ipv6 bad length"},

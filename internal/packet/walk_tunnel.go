@@ -120,8 +120,6 @@ func (l *Layout) mpls(f []byte, off, end int) {
 		l.ipv6(f, off, end)
 	case likeEthernet(b):
 		l.inner(f, off, end)
-	case len(b) > 4 && b[0]>>4 == 0 && likeEthernet(b[4:]):
-		l.inner(f, off+4, end) // behind a control word (RFC 4448 4.6)
 	}
 }
 
