@@ -17,9 +17,9 @@ func TestPageListsEveryField(t *testing.T) {
 	}
 	page := string(data)
 	for _, k := range packet.Kinds() {
-		_, section, found := strings.Cut(page, fmt.Sprintf("### `%s` (%d bytes)\n", k.Name, k.Len))
+		_, section, found := strings.Cut(page, "### "+heading(k)+"\n")
 		if !found {
-			t.Errorf("docs/streams.md has no heading for %s with %d bytes", k.Name, k.Len)
+			t.Errorf("docs/streams.md has no heading %s", heading(k))
 		}
 		section, _, _ = strings.Cut(section, "\n### ")
 		for i := range k.Fields {
@@ -37,10 +37,22 @@ func TestPageListsEveryField(t *testing.T) {
 				t.Errorf("docs/streams.md does not list %s.%s with default %s", k.Name, f.Name, text)
 			}
 		}
+		if k.Data != nil && !strings.Contains(section, fmt.Sprintf("| `%s` | none |", k.Data.Name)) {
+			t.Errorf("docs/streams.md does not list %s.%s", k.Name, k.Data.Name)
+		}
 	}
 	for _, form := range modifierForms[Inc:] {
 		if !strings.Contains(page, "`"+form+"`") {
 			t.Errorf("docs/streams.md does not explain %s", form)
 		}
 	}
+}
+
+// heading is a kind's name and its length where nothing optional is given.
+func heading(k *packet.Kind) string {
+	l, err := NewLayer(k, nil, nil)
+	if err != nil {
+		return fmt.Sprintf("`%s`", k.Name) // raw has no length of its own
+	}
+	return fmt.Sprintf("`%s` (%d bytes)", k.Name, l.Kind.Len)
 }

@@ -17,31 +17,40 @@ func Default() *Set {
 	return &Set{Streams: []Stream{st}}
 }
 
-// NeedsDstMAC reports whether a stream has no destination MAC address yet.
+// NeedsDstMAC reports whether a stream begins with an Ethernet header that has no destination address yet.
 func (s *Set) NeedsDstMAC() bool {
 	for i := range s.Streams {
-		for j := range s.Streams[i].Layers {
-			if l := &s.Streams[i].Layers[j]; l.Kind.Name == "eth" && !l.Has("dst") {
-				return true
-			}
+		if st := &s.Streams[i]; st.HasEthernet() && !st.Layers[0].Has("dst") {
+			return true
 		}
 	}
 	return false
 }
 
-// SetMACs gives the outermost Ethernet header of every stream the addresses that its author left open. It changes s: call
-// it before the set is compiled.
+// SetMACs gives the outermost Ethernet header of every stream the addresses that its author left open. Headers of Ethernet
+// inside tunnels keep what they have, and so does a stream that begins with raw bytes. It changes s: call it before the set
+// is compiled.
 func (s *Set) SetMACs(src, dst [6]byte) {
-	s.each("eth", func(l *Layer) {
-		l.fill("src", macNum(src))
-		l.fill("dst", macNum(dst))
-	})
+	for i := range s.Streams {
+		if st := &s.Streams[i]; st.HasEthernet() {
+			st.Layers[0].fill("src", macNum(src))
+			st.Layers[0].fill("dst", macNum(dst))
+		}
+	}
 }
 
-// SetTTL gives every IP header whose author left it open this time to live or hop limit.
+// SetTTL gives the outermost IP header of every stream this time to live or hop limit, where its author left it open.
 func (s *Set) SetTTL(ttl uint8) {
-	s.each("ip", func(l *Layer) { l.fill("ttl", packet.Num{Lo: uint64(ttl)}) })
-	s.each("ipv6", func(l *Layer) { l.fill("hlim", packet.Num{Lo: uint64(ttl)}) })
+	for i := range s.Streams {
+		for j := range s.Streams[i].Layers {
+			l := &s.Streams[i].Layers[j]
+			field := map[packet.HeaderKind]string{packet.HeaderIPv4: "ttl", packet.HeaderIPv6: "hlim"}[l.Kind.Header]
+			if field != "" {
+				l.fill(field, packet.Num{Lo: uint64(ttl)})
+				break
+			}
+		}
+	}
 }
 
 // Unsupported names what the definition asks for and no engine runs yet; empty where all of it can be sent.
@@ -60,16 +69,6 @@ func (s *Set) Unsupported() []string {
 		}
 	}
 	return out
-}
-
-func (s *Set) each(kind string, do func(*Layer)) {
-	for i := range s.Streams {
-		for j := range s.Streams[i].Layers {
-			if l := &s.Streams[i].Layers[j]; l.Kind.Name == kind {
-				do(l)
-			}
-		}
-	}
 }
 
 // Has reports whether the field was given a value.

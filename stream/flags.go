@@ -156,18 +156,24 @@ func (b *flagReader) layers(f Flags) []Layer {
 func (b *flagReader) layer(name, flag string, fields ...given) Layer {
 	kind := packet.Lookup(name)
 	values := make([]*Value, len(kind.Fields))
+	src := layerSource{located: flagAt(flag), fields: map[string]located{}}
 	for i := range kind.Fields {
 		for _, g := range fields {
 			if g.field != kind.Fields[i].Name || g.value == "" {
 				continue
 			}
 			v, bad := parseValue(&kind.Fields[i], g.value)
-			b.fault(flagAt(g.flag), bad)
+			if b.fault(flagAt(g.flag), bad) {
+				v = Value{}
+			}
 			values[i] = &v
+			src.fields[g.field] = flagAt(g.flag)
 		}
 	}
-	b.src.layers = append(b.src.layers, flagAt(flag))
-	return Layer{Kind: kind, Fields: inOrder(kind, values)}
+	b.src.layers = append(b.src.layers, src)
+	l, err := NewLayer(kind, inOrder(kind, values), nil)
+	b.fault(flagAt(flag), faultOf(err))
+	return l
 }
 
 // splitTags cuts at the commas outside parentheses: inc(1,1,10),200 is two tags.

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -36,6 +35,7 @@ type decoder struct {
 	sources   []source
 	replaying *replaySource // nil: streams are sent
 	rated     bool          // a common rate was given
+	kinds     map[string]*packet.Kind
 }
 
 // located is a place and its name.
@@ -47,9 +47,10 @@ type located struct {
 // source says where the parts of one stream came from; a part that was not given has the place of the stream.
 type source struct {
 	stream, name, weight, size, signature, rate located
-	layers                                      []located
-	sized                                       bool // a size was given and understood
-	broken                                      bool // a layer is missing or wrong: lengths are unknown
+	layers                                      []layerSource
+	modify                                      []located // payload fields
+	sized                                       bool      // a size was given and understood
+	broken                                      bool      // a layer is missing or wrong: lengths are unknown
 }
 
 func (n *notes) at(l located, message, mend string) { n.add(l.pos, l.path, message, mend) }
@@ -202,7 +203,10 @@ func (d *decoder) stream(set *Set, v *node, at located) {
 			st.Layers = d.layers(v, at, &src)
 		}},
 		{"payload", func(v *node, at located) {
-			d.mapping(v, at, "a payload", []field{{"fill", text(nil, func(t string) (bad *fault) { st.Payload, bad = parseFill(t); return bad })}})
+			d.mapping(v, at, "a payload", []field{
+				{"fill", text(nil, func(t string) (bad *fault) { st.Payload, bad = parseFill(t); return bad })},
+				{"modify", func(v *node, at located) { d.modify(&st, v, at, &src) }},
+			})
 		}},
 		{"signature", text(&src.signature, func(t string) (bad *fault) { st.Signature, bad = parseSignature(t); return bad })},
 		{"rate", text(&src.rate, func(t string) *fault {
@@ -224,101 +228,6 @@ func (d *decoder) stream(set *Set, v *node, at located) {
 	}
 	set.Streams = append(set.Streams, st)
 	d.sources = append(d.sources, src)
-}
-
-// layers reads the list of headers. A header without fields may be written as its name alone.
-func (d *decoder) layers(v *node, at located, src *source) []Layer {
-	const mend = "begin each header with a dash, the outermost first: `- eth`"
-	if d.is(v, sequence, at, "needs a list of headers", mend) && len(v.list) == 0 {
-		d.at(at, "the list of headers is empty", mend)
-	}
-	src.broken = src.broken || len(v.list) == 0
-	var out []Layer
-	for i, e := range v.list {
-		l, here, ok := d.layer(e, located{e.pos, fmt.Sprintf("%s[%d]", at.path, i)})
-		if !ok {
-			src.broken = true
-			continue
-		}
-		out = append(out, l)
-		src.layers = append(src.layers, here)
-	}
-	return out
-}
-
-// layer reads one header; ok is false after a mistake that leaves its kind unknown.
-func (d *decoder) layer(e *node, at located) (l Layer, here located, ok bool) {
-	name, fields := keyed{pos: e.pos, name: e.text}, &node{pos: e.pos, kind: empty}
-	switch {
-	case e.kind == scalar:
-	case e.kind == mapping && len(e.keys) == 1:
-		name, fields = e.keys[0], e.keys[0].value
-	case e.kind == mapping && len(e.keys) > 1:
-		d.at(located{e.keys[1].pos, at.path}, "a header is one key", "begin each header with a dash of its own, and indent its fields below its name")
-		return l, at, false
-	case e.kind == refused:
-		return l, at, false
-	default:
-		d.at(at, "a header is needed", "known: "+strings.Join(kindNames(), ", "))
-		return l, at, false
-	}
-	l.Kind = packet.Lookup(name.name)
-	if l.Kind == nil {
-		message, mend := unknown("header", name.name, kindNames())
-		d.at(located{name.pos, at.path}, message, mend)
-		return l, at, false
-	}
-	here = located{name.pos, join(at.path, l.Kind.Name)}
-	if fields.kind != empty {
-		l.Fields = d.fieldValues(fields, here, l.Kind)
-	}
-	return l, here, true
-}
-
-// fieldValues reads the fields of one header, in whatever order, and returns them in the order of the header.
-func (d *decoder) fieldValues(v *node, at located, kind *packet.Kind) []FieldValue {
-	for i, k := range v.keys { // ip.ttl is as good as ttl
-		for _, prefix := range []string{kind.Name, cmp.Or(kind.Prefix, kind.Name)} {
-			if name, ok := strings.CutPrefix(k.name, prefix+"."); ok {
-				v.keys[i].name = name
-			}
-		}
-	}
-	values := make([]*Value, len(kind.Fields))
-	d.keys(v, at, "header "+kind.Name, fieldNames(kind), func(i int, k keyed, at located) {
-		d.scalar(k.value, at, func(t string) *fault {
-			val, bad := parseValue(&kind.Fields[i], t)
-			values[i] = &val
-			return bad
-		})
-	})
-	return inOrder(kind, values)
-}
-
-func inOrder(kind *packet.Kind, values []*Value) []FieldValue {
-	var out []FieldValue
-	for i, v := range values {
-		if v != nil {
-			out = append(out, FieldValue{Field: &kind.Fields[i], Value: *v})
-		}
-	}
-	return out
-}
-
-func kindNames() []string {
-	var names []string
-	for _, k := range packet.Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
-}
-
-func fieldNames(k *packet.Kind) []string {
-	names := make([]string, len(k.Fields))
-	for i := range k.Fields {
-		names[i] = k.Fields[i].Name
-	}
-	return names
 }
 
 func parseRate(text string) (wire.Rate, *fault) {

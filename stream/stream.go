@@ -46,9 +46,9 @@ type Burst struct {
 
 // A Layer is one header. Fields that are not given take the kind's default or are computed.
 type Layer struct {
-	Kind   *packet.Kind // shaped: its Len is that of this layer, Data included
+	Kind   *packet.Kind // shaped, see NewLayer: its Len is that of this layer, Data included
 	Fields []FieldValue // in the order of the kind's table
-	Data   []byte       // the last len(Data) bytes of the layer
+	Data   []byte       // the last len(Data) bytes of the layer, padded
 }
 
 // FieldValue gives one field of a layer a value.

@@ -8,12 +8,19 @@ import (
 	"github.com/wirespeed/wirespeed/stream"
 )
 
-// layer makes a layer of pairs of field name and value: a stream.Value, or text in the field's notation.
+// layer makes a layer of pairs of field name and value: a stream.Value, or text in the field's notation. "data" takes
+// bytes.
 func layer(t testing.TB, kind string, pairs ...any) stream.Layer {
 	t.Helper()
-	l := stream.Layer{Kind: packet.Lookup(kind)}
+	k := packet.Lookup(kind)
+	var fields []stream.FieldValue
+	var data []byte
 	for i := 0; i < len(pairs); i += 2 {
-		f := l.Kind.Field(pairs[i].(string))
+		if bytes, ok := pairs[i+1].([]byte); ok {
+			data = bytes
+			continue
+		}
+		f := k.Field(pairs[i].(string))
 		if f == nil {
 			t.Fatalf("%s has no field %v", kind, pairs[i])
 		}
@@ -21,7 +28,14 @@ func layer(t testing.TB, kind string, pairs ...any) stream.Layer {
 		if !ok {
 			v.Start = num(t, f, pairs[i+1].(string))
 		}
-		l.Fields = append(l.Fields, stream.FieldValue{Field: f, Value: v})
+		fields = append(fields, stream.FieldValue{Field: f, Value: v})
+	}
+	if kind == "raw" && data == nil {
+		data = []byte{0xde, 0xad, 0xbe, 0xef}
+	}
+	l, err := stream.NewLayer(k, fields, data)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return l
 }

@@ -39,7 +39,7 @@ type compiler struct {
 
 func (c *compiler) compile() error {
 	c.out.Name, c.out.Set = c.in.Name, c.in
-	for _, step := range []func() error{c.layers, c.sizes, c.signature, c.modifiers} {
+	for _, step := range []func() error{c.sizes, c.layers, c.modifiers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -49,44 +49,26 @@ func (c *compiler) compile() error {
 	return c.sums()
 }
 
-// layers finds the offset of each layer and checks that the stack and its fields go together.
+// layers finds where everything lies, and checks that it goes together.
 func (c *compiler) layers() error {
-	if len(c.in.Layers) == 0 {
-		return fmt.Errorf("it has no layers: begin with eth")
+	if err := c.in.Validate(); err != nil {
+		return err
 	}
-	below := ""
-	for i, l := range c.in.Layers {
-		switch follows := l.Kind.Follows; {
-		case i == 0 && !l.Kind.Outermost:
-			return fmt.Errorf("layer %s cannot be the outermost: begin with eth", l.Kind.Name)
-		case i > 0 && !slices.Contains(follows, below):
-			return fmt.Errorf("layer %s cannot stand behind %s", l.Kind.Name, below)
-		}
-		c.at = append(c.at, c.hdr)
-		c.hdr += l.Kind.Len
-		below = l.Kind.Name
+	c.at = c.in.Offsets()
+	c.hdr = c.at[len(c.in.Layers)]
+	for _, l := range c.in.Layers {
 		if l.Kind.Checksum != nil && l.Kind.Checksum.Pseudo != 0 {
 			c.out.L4 = l.Kind.Checksum.Pseudo
 		}
 	}
-	return c.overlaps()
-}
-
-// overlaps refuses two given fields that share bits, also of neighbours: a tag's tpid is the EtherType of the layer below.
-func (c *compiler) overlaps() error {
-	taken := make([]string, c.hdr*8)
-	for i, l := range c.in.Layers {
-		for _, v := range l.Fields {
-			name := l.Kind.Wireshark(v.Field)
-			for bit := range v.Field.Bits {
-				at := &taken[c.at[i]*8+v.Field.Bit+bit]
-				if *at != "" {
-					return fmt.Errorf("%s and %s share bits: give one of them", *at, name)
-				}
-				*at = name
-			}
-		}
+	form := c.in.Form()
+	c.out.Form, c.out.HasTime = form, form == packet.FormFull
+	c.out.SigOff = c.hdr
+	n := c.hdr + form.Len()
+	for _, v := range c.in.Modify {
+		n = max(n, c.hdr+(v.Field.Bit+v.Field.Bits+7)/8)
 	}
+	c.out.HeadLen = min(n+n&1, c.out.Lens[0]) // even, so that containers can end there
 	return nil
 }
 
@@ -110,9 +92,6 @@ func (c *compiler) sizes() error {
 	if len(sizes) == 0 {
 		return fmt.Errorf("it has no frame size: give one, as in size: 64")
 	}
-	if low := c.hdr + wire.FCS; sizes[0] < low {
-		return fmt.Errorf("size %d is smaller than its headers: %d bytes and 4 of FCS need a size of at least %d", sizes[0], c.hdr, max(low, wire.MinFrame))
-	}
 	if top := sizes[len(sizes)-1]; top > wire.MaxFrame {
 		return fmt.Errorf("size %d is larger than any device takes: %d is the largest", top, wire.MaxFrame)
 	}
@@ -125,51 +104,6 @@ func (c *compiler) sizes() error {
 			out.Cycle = append(out.Cycle, uint16(j))
 		}
 	}
-	return nil
-}
-
-// signature chooses the form: the largest that fits the smallest frame where none was asked for.
-func (c *compiler) signature() error {
-	room := c.out.Lens[0] - c.hdr
-	form := packet.FormNone
-	switch c.in.Signature {
-	case "none":
-	case "full":
-		form = packet.FormFull
-	case "short":
-		form = packet.FormShort
-	case "":
-		if room >= packet.FullLen {
-			form = packet.FormFull
-		} else if room >= packet.ShortLen {
-			form = packet.FormShort
-		}
-	default:
-		return fmt.Errorf("signature %q is none of full, short, none", c.in.Signature)
-	}
-	if form.Len() > room {
-		return fmt.Errorf("signature %s needs frames of at least %d bytes behind these headers, the smallest has %d: use a larger size or signature none",
-			c.in.Signature, c.hdr+form.Len()+wire.FCS, c.out.Lens[0]+wire.FCS)
-	}
-	c.out.Form, c.out.HasTime = form, form == packet.FormFull
-	c.out.SigOff = c.hdr
-	return c.headLen()
-}
-
-// headLen makes the head reach over the last payload field, and to an even length, where containers can end.
-func (c *compiler) headLen() error {
-	n, have := c.hdr+c.out.Form.Len(), c.out.Lens[0]
-	for _, v := range c.in.Modify {
-		from, to := c.hdr+v.Field.Bit/8, c.hdr+(v.Field.Bit+v.Field.Bits+7)/8
-		switch {
-		case from < c.out.SigOff+c.out.Form.Len():
-			return fmt.Errorf("%s lies in the signature, the payload's first %d bytes: begin at offset %d, or use a shorter signature or none", v.Field.Name, c.out.Form.Len(), c.out.Form.Len())
-		case to > have:
-			return fmt.Errorf("%s ends %d bytes behind the smallest frame of %d bytes: use a size of at least %d", v.Field.Name, to-have, have+wire.FCS, to+wire.FCS)
-		}
-		n = max(n, to)
-	}
-	c.out.HeadLen = min(n+n&1, have)
 	return nil
 }
 

@@ -6,29 +6,11 @@ import (
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
 
-// heads makes one head for each length: defaults, then what the headers say of each other, then what the user gave. So a
-// given length or checksum wins, right or wrong. Bits that vary stay zero.
+// heads makes one head for each length. Bits that vary are zero, and so are checksums that are computed.
 func (c *compiler) heads() {
 	for _, n := range c.out.Lens {
 		h := make([]byte, c.out.HeadLen)
-		for i, l := range c.in.Layers {
-			for j := range l.Kind.Fields {
-				// A default of 0 is not written: it would clear what overlaps it.
-				if f := &l.Kind.Fields[j]; f.Default != (packet.Num{}) {
-					f.Put(h, c.at[i], f.Default)
-				}
-			}
-		}
-		for i, l := range c.in.Layers {
-			if l.Kind.Finish == nil {
-				continue
-			}
-			var next *packet.Kind
-			if i+1 < len(c.in.Layers) {
-				next = c.in.Layers[i+1].Kind
-			}
-			l.Kind.Finish(h[c.at[i]:c.at[i]+l.Kind.Len], next, n-c.at[i]-l.Kind.Len)
-		}
+		copy(h, c.in.Headers(n))
 		for i, l := range c.in.Layers {
 			for _, v := range l.Fields {
 				v.Field.Put(h, c.at[i], constantBits(v.Field, v.Value))

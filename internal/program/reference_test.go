@@ -78,6 +78,7 @@ func naive(s *stream.Stream, k uint64, sig packet.Signature) []byte {
 				f.Put(b, at[i], f.Default)
 			}
 		}
+		copy(b[at[i]+l.Kind.Len-len(l.Data):], l.Data)
 	}
 	for i, l := range s.Layers {
 		var above *packet.Kind
@@ -91,42 +92,107 @@ func naive(s *stream.Stream, k uint64, sig packet.Signature) []byte {
 	for _, v := range s.Modify {
 		v.Field.Put(b, hdr, valueAt(v.Value, k))
 	}
-	given := make([]bool, len(s.Layers))
 	for i, l := range s.Layers {
 		for _, v := range l.Fields {
 			v.Field.Put(b, at[i], valueAt(v.Value, k))
-			given[i] = given[i] || v.Field.Name == "checksum"
 		}
 	}
 	for i := len(s.Layers) - 1; i >= 0; i-- {
-		switch name := s.Layers[i].Kind.Name; {
-		case given[i]:
-		case name == "ip":
-			binary.BigEndian.PutUint16(b[at[i]+10:], ^slowSum(b[at[i]:at[i]+20]))
-		case name == "udp", name == "tcp":
-			fixL4(b, at[i-1], at[i], name == "udp")
-		}
+		sumUp(s, b, at, i)
 	}
 	return b
 }
 
-func fixL4(b []byte, ip, l4 int, udp bool) {
-	pseudo := append([]byte{}, b[ip+12:ip+20]...)
-	if l4-ip == 40 {
-		pseudo = append([]byte{}, b[ip+8:ip+40]...)
-	}
-	n := len(b) - l4
-	if udp {
-		pseudo = append(pseudo, 0, 17, byte(n>>8), byte(n))
-		sum := ^slowSum(append(pseudo, b[l4:]...))
-		if sum == 0 {
-			sum = 0xffff
-		}
-		binary.BigEndian.PutUint16(b[l4+6:], sum)
+// sumUp writes the checksum of one header, if it has one that is left open.
+func sumUp(s *stream.Stream, b []byte, at []int, i int) {
+	var off int
+	var pseudo []byte
+	l, from, to := &s.Layers[i], at[i], len(b)
+	if l.Has("checksum") {
 		return
 	}
-	pseudo = append(pseudo, 0, 6, byte(n>>8), byte(n))
-	binary.BigEndian.PutUint16(b[l4+16:], ^slowSum(append(pseudo, b[l4:]...)))
+	proto, whole := byte(0), !inFragment(s, i)
+	switch l.Kind.Name {
+	case "ip":
+		off, to, whole = 10, from+l.Kind.Len, true
+	case "icmp":
+		off = 2
+	case "gre":
+		if l.Kind.Field("checksum") == nil {
+			return
+		}
+		off = 4
+	case "udp":
+		off, proto = 6, 17
+	case "tcp":
+		off, proto = 16, 6
+	case "icmpv6":
+		off, proto = 2, 58
+	default:
+		return
+	}
+	if proto != 0 {
+		if pseudo = addresses(s, b, at, i); pseudo == nil {
+			return
+		}
+		pseudo = binary.BigEndian.AppendUint32(append(pseudo, 0, proto), uint32(len(b)-from))
+	}
+	if !whole {
+		return
+	}
+	sum := ^slowSum(append(pseudo, b[from:to]...))
+	if sum == 0 && proto == 17 {
+		sum = 0xffff
+	}
+	binary.BigEndian.PutUint16(b[from+off:], sum)
+}
+
+// addresses are those of the pseudo header; nil where there is none.
+func addresses(s *stream.Stream, b []byte, at []int, i int) []byte {
+	var final []byte
+	for i--; i >= 0; i-- {
+		h := b[at[i] : at[i]+s.Layers[i].Kind.Len]
+		switch s.Layers[i].Kind.Name {
+		case "ip":
+			return append([]byte{}, h[12:20]...)
+		case "ipv6":
+			if final == nil {
+				final = h[24:40]
+			}
+			return append(append([]byte{}, h[8:24]...), final...)
+		case "routing":
+			for _, v := range s.Layers[i].Fields { // which address counts is then not known
+				if _, same := v.Value.Constant(); !same && (v.Field.Name == "type" || v.Field.Name == "segleft") {
+					return nil
+				}
+			}
+			if final != nil || h[3] == 0 || len(h) < 24 {
+				continue
+			}
+			switch n := (len(h) - 8) / 16; h[2] {
+			case 4:
+				final = h[8:24]
+			case 0, 2:
+				final = h[8+16*(n-1):][:16]
+			}
+		}
+	}
+	return nil
+}
+
+// inFragment reports whether a header below may say, in any frame, that there is more of the packet.
+func inFragment(s *stream.Stream, i int) bool {
+	for _, l := range s.Layers[:i] {
+		for _, v := range l.Fields {
+			switch l.Kind.Name + "." + v.Field.Name {
+			case "ip.flags.mf", "ip.frag_offset", "fraghdr.more", "fraghdr.offset":
+				if n, same := v.Value.Constant(); !same || n != (packet.Num{}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // slowSum is RFC 1071 word by word.

@@ -12,15 +12,6 @@ import (
 	"github.com/wirespeed/wirespeed/stream"
 )
 
-// Stacks are all the ways in which the kinds stand on each other.
-func Stacks() [][]string {
-	return [][]string{
-		{"eth"}, {"eth", "vlan"}, {"eth", "vlan", "vlan", "vlan"}, {"eth", "ip"}, {"eth", "ipv6"}, {"eth", "vlan", "ip"},
-		{"eth", "ip", "udp"}, {"eth", "ip", "tcp"}, {"eth", "ipv6", "udp"}, {"eth", "ipv6", "tcp"},
-		{"eth", "vlan", "ip", "udp"}, {"eth", "vlan", "vlan", "ipv6", "udp"}, {"eth", "vlan", "vlan", "ipv6", "tcp"}, {"eth", "vlan", "vlan", "ip", "tcp"},
-	}
-}
-
 // number draws any number of the field, the corners more often.
 func number(t *rapid.T, f *packet.Field, label string) packet.Num {
 	m := f.Max()
@@ -98,60 +89,4 @@ func payload(t *rapid.T, s *stream.Stream, at, least int) {
 		}
 		s.Modify = append(s.Modify, stream.PayloadField{Field: f, Value: value(t, f)})
 	}
-}
-
-// Stream draws a stream whose frames have at least least bytes with FCS.
-func Stream(t *rapid.T, name string, least int) stream.Stream {
-	s := stream.Stream{Name: name, Weight: rapid.IntRange(1, 5).Draw(t, "weight")}
-	hdr, end := 0, 0 // where the header begins, where the last given field ends
-	for _, kind := range rapid.SampledFrom(Stacks()).Draw(t, "stack") {
-		l := stream.Layer{Kind: packet.Lookup(kind)}
-		for i := range l.Kind.Fields {
-			f := &l.Kind.Fields[i]
-			if hdr*8+f.Bit >= end && rapid.IntRange(0, 3).Draw(t, "give") == 0 {
-				l.Fields = append(l.Fields, stream.FieldValue{Field: f, Value: value(t, f)})
-				end = hdr*8 + f.Bit + f.Bits
-			}
-		}
-		hdr += l.Kind.Len
-		s.Layers = append(s.Layers, l)
-	}
-	low := max(least, hdr+4)
-	switch rapid.IntRange(0, 3).Draw(t, "sizes") {
-	case 0:
-		s.Size.Op, s.Size.Seed = stream.SizeRandom, rapid.Uint64().Draw(t, "size seed")
-		s.Size.Min = rapid.IntRange(low, 150).Draw(t, "min")
-		s.Size.Max = rapid.IntRange(s.Size.Min, s.Size.Min+50).Draw(t, "max")
-	case 1:
-		s.Size.Cycle = rapid.SliceOfN(rapid.IntRange(low, 300), 1, 5).Draw(t, "cycle")
-	default:
-		s.Size.Cycle = []int{rapid.IntRange(low, 300).Draw(t, "size")}
-	}
-	s.Payload = stream.Payload{Fill: stream.Fill(rapid.IntRange(0, 3).Draw(t, "fill")), Byte: rapid.Byte().Draw(t, "byte"),
-		Seed: rapid.Uint64().Draw(t, "fill seed"), Data: rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "data")}
-	room := s.Size.Min
-	for _, n := range s.Size.Cycle {
-		if room == 0 || n < room {
-			room = n
-		}
-	}
-	forms := []string{"", "none"}
-	if room-4-hdr >= packet.ShortLen {
-		forms = append(forms, "short")
-	}
-	s.Signature = rapid.SampledFrom(forms).Draw(t, "signature")
-	if rapid.IntRange(0, 3).Draw(t, "payload fields") == 0 {
-		at := map[string]int{"": packet.FullLen, "short": packet.ShortLen}[s.Signature] // the largest that there could be
-		payload(t, &s, at, room-4-hdr)
-	}
-	return s
-}
-
-// Set draws one to three streams.
-func Set(t *rapid.T, least int) *stream.Set {
-	set := &stream.Set{}
-	for i := range rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "streams") {
-		set.Streams = append(set.Streams, Stream(t, fmt.Sprint("s", i), least))
-	}
-	return set
 }
