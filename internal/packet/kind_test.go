@@ -14,6 +14,9 @@ func TestKindsAreSound(t *testing.T) {
 		if packet.Lookup(k.Name).Name != k.Name {
 			t.Errorf("Lookup(%q)", k.Name)
 		}
+		if k.Header != 0 && k.Header.String() != k.Name {
+			t.Errorf("%s is %s for Walk", k.Name, k.Header)
+		}
 		covered := make([]bool, k.Len*8)
 		for i := range k.Fields {
 			f := &k.Fields[i]
