@@ -30,6 +30,12 @@ type OptionLister interface {
 	Options() (tx, rx []string)
 }
 
+// A Portless engine has no device below, and nothing leaves the machine: it is taken only where an address names it.
+type Portless interface {
+	// Portless is one line about what a port of the engine is.
+	Portless() string
+}
+
 // Config is what an engine may use of its surroundings.
 type Config struct {
 	// MayMend permits reversible changes of the transmit port's peer (GRO on a veth's peer) that make frames arrive: the

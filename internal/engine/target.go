@@ -18,7 +18,7 @@ func (e InputError) Error() string { return string(e) }
 // Is makes it an ErrInput.
 func (e InputError) Is(target error) bool { return target == ErrInput }
 
-// A Target is the address of a port: [engine:]device[@netns][?option=value&...].
+// A Target is the address of a port: [engine:]device[@netns][?option=value&...], or pcap:FILE[?...] and null:.
 type Target struct {
 	Engine  string // empty: any
 	Device  string
@@ -36,8 +36,14 @@ func (t Target) String() string {
 	if t.Netns != "" {
 		return t.Device + "@" + t.Netns
 	}
+	if ownAddress(t.Engine) {
+		return t.Engine + ":" + t.Device
+	}
 	return t.Device
 }
+
+// ownAddress are the engines whose ports are no devices: what stands behind the colon is theirs, an @ too, and may be empty.
+func ownAddress(engine string) bool { return engine == "pcap" || engine == "null" }
 
 // ParseTarget reads the address of a port. engines are the names that may stand before the colon.
 func ParseTarget(s string, engines []string) (Target, error) {
@@ -59,6 +65,10 @@ func ParseTarget(s string, engines []string) (Target, error) {
 			return t, fmt.Errorf("port %q: no engine %q here; engines: %s", s, name, strings.Join(engines, ", "))
 		}
 		t.Engine, rest = name, dev
+	}
+	if ownAddress(t.Engine) {
+		t.Device = rest
+		return t, nil
 	}
 	t.Device, t.Netns, _ = strings.Cut(rest, "@")
 	if t.Device == "" {

@@ -6,12 +6,14 @@ import (
 )
 
 func TestParseTarget(t *testing.T) {
-	engines := []string{"xdp", "packet"}
+	engines := []string{"xdp", "packet", "pcap", "null"}
 	for text, want := range map[string]Target{
-		"va":                      {Device: "va"},
-		"xdp:va@A":                {Engine: "xdp", Device: "va", Netns: "A"},
-		"packet:eth0?qdisc=use":   {Engine: "packet", Device: "eth0"},
-		"va@A?speed=1G&qdisc=use": {Device: "va", Netns: "A"},
+		"va":                             {Device: "va"},
+		"xdp:va@A":                       {Engine: "xdp", Device: "va", Netns: "A"},
+		"packet:eth0?qdisc=use":          {Engine: "packet", Device: "eth0"},
+		"va@A?speed=1G&qdisc=use":        {Device: "va", Netns: "A"},
+		"null:":                          {Engine: "null"},
+		"pcap:./a b@c:d/e.pcap?speed=1G": {Engine: "pcap", Device: "./a b@c:d/e.pcap"},
 	} {
 		got, err := ParseTarget(text, engines)
 		if err != nil || got.Engine != want.Engine || got.Device != want.Device || got.Netns != want.Netns || got.Text != text {
@@ -21,7 +23,7 @@ func TestParseTarget(t *testing.T) {
 	if got, _ := ParseTarget("va?speed=1G&qdisc=use", engines); got.Options.Get("speed") != "1G" || got.Options.Get("qdisc") != "use" {
 		t.Errorf("options %v", got.Options)
 	}
-	for _, text := range []string{"", "xdp:", "@A", "va@", "va@?speed=1G", "warp:va", "va?%zz"} {
+	for _, text := range []string{"", "xdp:", "@A", "va@", "va@?speed=1G", "warp:va", "va?%zz", "null@A:"} {
 		if got, err := ParseTarget(text, engines); err == nil {
 			t.Errorf("%q was read as %+v", text, got)
 		}

@@ -58,3 +58,18 @@ func Pick(r, n uint64) uint64 {
 	}
 	return r & (n - 1)
 }
+
+// MaxLen is the length of the program's longest frame, without FCS.
+func (p *Program) MaxLen() (n int) {
+	for i := range p.Streams {
+		if lens := p.Streams[i].Lens; len(lens) > 0 {
+			n = max(n, lens[len(lens)-1])
+		}
+	}
+	if p.Sequence != nil {
+		for i := range p.Sequence.Frames {
+			n = max(n, int(p.Sequence.Frames[i].Len))
+		}
+	}
+	return n
+}
