@@ -35,6 +35,7 @@ type options struct {
 // unit is one queue's transmit program, loaded, with its memory.
 type unit struct {
 	img      *program.Image
+	sequence *sequence // of a replay; the port's
 	layout   layout
 	prog     *ebpf.Program
 	stateMap *ebpf.Map
@@ -52,18 +53,12 @@ func compile(img *program.Image, opt options) (u *unit, err error) {
 			err = errors.Join(err, u.close())
 		}
 	}()
-	if words := u.layout.size / 8; words > maxWords {
-		return u, fmt.Errorf("%d streams are more than this engine's programs hold; mend: fewer streams, or the packet: engine", len(img.Streams))
-	}
 	for i := range img.Streams {
-		if s := &img.Streams[i]; s.SigOff%2 != 0 {
+		if s := &img.Streams[i]; s.SigOff%2 != 0 && covered(s) {
 			return u, fmt.Errorf("stream %q: the signature would lie at odd offset %d, where no checksum can take it in; mend: `--signature none`", s.Name, s.SigOff)
 		}
 	}
-	if u.stateMap, err = newArray("ws_state", u.layout.size, unixMmapable); err != nil {
-		return u, err
-	}
-	if u.state, err = mapState(u.stateMap.FD(), u.layout.size); err != nil {
+	if err := u.newState(); err != nil {
 		return u, err
 	}
 	b := builder{img: img, opt: opt, layout: &u.layout, stateFD: u.stateMap.FD()}
@@ -82,15 +77,40 @@ func compile(img *program.Image, opt options) (u *unit, err error) {
 		}
 		b.tableFD = u.tableMap.FD()
 	}
-	ins := b.build()
+	return u, u.loadProgram(b.build())
+}
+
+// covered reports whether a checksum covers the stream's signature.
+func covered(s *program.ImageStream) bool {
+	for i := range s.Sums {
+		if s.Sums[i].Signature {
+			return true
+		}
+	}
+	return false
+}
+
+// newState makes the memory that the program and its worker share.
+func (u *unit) newState() (err error) {
+	if words := u.layout.size / 8; words > maxWords {
+		return fmt.Errorf("%d streams are more than this engine's programs hold; mend: fewer streams, or the packet: engine", len(u.img.Streams))
+	}
+	if u.stateMap, err = newArray("ws_state", u.layout.size, unixMmapable); err != nil {
+		return err
+	}
+	u.state, err = mapState(u.stateMap.FD(), u.layout.size)
+	return err
+}
+
+func (u *unit) loadProgram(ins asm.Instructions) (err error) {
 	if n := ins.Size() / asm.InstructionSize; n > maxInstructions {
-		return u, fmt.Errorf("the %d streams make a program of %d instructions, and its jumps reach %d; mend: fewer streams, or the packet: engine", len(img.Streams), n, maxInstructions)
+		return fmt.Errorf("the %d streams make a program of %d instructions, and its jumps reach %d; mend: fewer streams, or the packet: engine", len(u.img.Streams), n, maxInstructions)
 	}
 	u.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{Name: "ws_transmit", Type: ebpf.XDP, Instructions: ins, License: "GPL"})
 	if err != nil {
-		return u, fmt.Errorf("load the transmit program: %w", err)
+		return fmt.Errorf("load the transmit program: %w", err)
 	}
-	return u, nil
+	return nil
 }
 
 func newArray(name string, size int, flags uint32) (*ebpf.Map, error) {
@@ -150,6 +170,8 @@ type builder struct {
 	pending string
 	labels  int
 	later   []func() // blocks out of the way of the usual path
+
+	passOver func() // of a replay: leaves out R3 frames, for slots that were dropped; R1 and R4 are free
 }
 
 // streamTables are one stream's places in the tables; -1: none.
@@ -188,13 +210,7 @@ func (b *builder) lay(bodies *bodies) {
 
 // build makes the whole program: is there anything left to send, is it due, what is the time, which stream, the frame.
 func (b *builder) build() asm.Instructions {
-	b.add(
-		asm.Mov.Reg(regCtx, asm.R1),
-		asm.LoadMapValue(regState, b.stateFD, 0),
-		b.load(regSeq, offSent),
-		b.load(regB, offLimit),
-		asm.JGE.Reg(regSeq, regB, "drop"), // the exact count is kept here: a batch may be larger than what is left
-	)
+	b.begin()
 	clock := b.opt.pace != nil
 	if clock {
 		b.pace()
@@ -220,6 +236,22 @@ func (b *builder) build() asm.Instructions {
 		b.turn()
 		b.dispatch(0, len(b.img.Streams))
 	}
+	return b.end()
+}
+
+// begin leaves how many frames were sent in regSeq. The exact count is kept here: a batch may be larger than what is left.
+func (b *builder) begin() {
+	b.add(
+		asm.Mov.Reg(regCtx, asm.R1),
+		asm.LoadMapValue(regState, b.stateFD, 0),
+		b.load(regSeq, offSent),
+		b.load(regB, offLimit),
+		asm.JGE.Reg(regSeq, regB, "drop"),
+	)
+}
+
+// end adds what lies out of the way of the usual path.
+func (b *builder) end() asm.Instructions {
 	for len(b.later) > 0 {
 		f := b.later[0]
 		b.later = b.later[1:]

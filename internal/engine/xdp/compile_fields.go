@@ -3,6 +3,7 @@ package xdp
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/stream"
 )
 
@@ -43,6 +44,32 @@ func (k *block) addTo(i int) {
 	)
 }
 
+// cut takes out of the value in regA what the container holds.
+func (k *block) cut(m *program.Modifier) {
+	if m.Mask == 0 {
+		return
+	}
+	if m.Right > 0 {
+		k.add(asm.RSh.Imm(regA, int32(m.Right)))
+	}
+	switch {
+	case m.Mask<<m.Right>>m.Right == ^uint64(0)>>m.Right: // the shift left no other bits
+	case m.Mask <= 0x7fffffff:
+		k.add(asm.And.Imm(regA, int32(m.Mask)))
+	default:
+		k.add(asm.LoadImm(regB, int64(m.Mask), asm.DWord), asm.And.Reg(regA, regB))
+	}
+}
+
+// addToAll adds regA to the sums whose bits are set.
+func (k *block) addToAll(sums uint) {
+	for i := range k.s.Sums {
+		if sums>>i&1 == 1 {
+			k.addTo(i)
+		}
+	}
+}
+
 // sumSignature adds regA to every sum that covers the signature.
 func (k *block) sumSignature() {
 	for i := range k.s.Sums {
@@ -52,7 +79,7 @@ func (k *block) sumSignature() {
 	}
 }
 
-// bound is the largest value that sum i can have: base, modifiers and signature.
+// bound is the largest value that sum i can have: base, modifiers, the checksums within and the signature.
 func (k *block) bound(i int) uint64 {
 	most := uint64(0xffff)
 	for j := range k.s.Mods {
@@ -64,6 +91,11 @@ func (k *block) bound(i int) uint64 {
 			}
 		}
 	}
+	for j := range k.s.Sums {
+		if k.s.Sums[j].Into>>i&1 == 1 {
+			most += 0xffff
+		}
+	}
 	if k.s.Sums[i].Signature {
 		most += 0xffff + 3*0xffffffff // flags, sequence, time
 		if !k.timed() {
@@ -73,7 +105,7 @@ func (k *block) bound(i int) uint64 {
 	return most
 }
 
-// finishSums folds, complements and writes the checksums.
+// finishSums folds, complements and writes the checksums, and adds each to those that cover it.
 func (k *block) finishSums() {
 	for i := range k.s.Sums {
 		r := k.target(i)
@@ -91,6 +123,10 @@ func (k *block) finishSums() {
 			k.label(sum)
 		}
 		k.add(asm.StoreMem(regData, int16(k.s.Sums[i].Off), r, asm.Half))
+		if into := k.s.Sums[i].Into; into != 0 {
+			k.add(asm.Mov.Reg(regA, r))
+			k.addToAll(into)
+		}
 	}
 }
 
@@ -107,6 +143,7 @@ func foldedBound(most uint64) uint64 {
 func (k *block) modify(i int) {
 	m := &k.s.Mods[i]
 	k.value(i)
+	k.cut(m)
 	if m.Shift > 0 {
 		k.add(asm.LSh.Imm(regA, int32(m.Shift)))
 	}
@@ -124,18 +161,10 @@ func (k *block) modify(i int) {
 	if m.Width == 8 {
 		k.add(asm.StoreMem(asm.RFP, stackTemp, regA, asm.DWord), asm.Mov.Reg32(regA, regA))
 	}
-	k.sumModifier(m.Sums)
+	k.addToAll(m.Sums)
 	if m.Width == 8 {
 		k.add(asm.LoadMem(regA, asm.RFP, stackTemp, asm.DWord), asm.RSh.Imm(regA, 32))
-		k.sumModifier(m.Sums)
-	}
-}
-
-func (k *block) sumModifier(sums uint) {
-	for i := range k.s.Sums {
-		if sums>>i&1 == 1 {
-			k.addTo(i)
-		}
+		k.addToAll(m.Sums)
 	}
 }
 

@@ -103,6 +103,11 @@ func (b *builder) skipSlots() {
 		b.load(asm.R4, offSkipped),
 		asm.Add.Reg(asm.R4, asm.R3),
 		b.store(offSkipped, asm.R4),
+	)
+	if b.passOver != nil {
+		b.passOver()
+	}
+	b.add(
 		asm.LoadImm(asm.R4, int64(p.whole), asm.DWord),
 		asm.Mul.Reg(asm.R4, asm.R3),
 		asm.Add.Reg(regData, asm.R4),

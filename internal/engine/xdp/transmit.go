@@ -60,6 +60,7 @@ type port struct {
 	plan    engine.Plan
 	end     ending
 	batch   int
+	replay  *sequence // of the plan; the workers' programs read it
 	halt    atomic.Int32
 	workers []*worker
 	// The outcome of a run.
@@ -79,11 +80,19 @@ type ending struct {
 }
 
 func endingOf(plan *engine.Plan) ending {
-	e := ending{total: plan.Count}
-	if plan.Duration > 0 && !plan.Rate.IsZero() {
-		if n := plan.Rate.FramesIn(plan.Duration); e.total == 0 || n <= e.total {
-			e = ending{total: max(1, n), skip: true}
+	n, known := plan.Frames()
+	if !known {
+		return ending{}
+	}
+	e := ending{total: max(1, n)}
+	if d := plan.Duration; d > 0 && plan.Paced() {
+		due := uint64(0)
+		if plan.Recorded {
+			due = plan.Program.Sequence.FramesIn(d)
+		} else {
+			due = max(1, plan.Rate.FramesIn(d))
 		}
+		e.skip = due > 0 && due <= e.total
 	}
 	return e
 }
@@ -110,6 +119,11 @@ func (p *port) Load(plan engine.Plan) (err error) {
 	}
 	p.plan, p.end = plan, endingOf(&plan)
 	p.reason, p.undrained = "", 0
+	if plan.Program.Sequence != nil {
+		if p.replay, err = newSequence(plan.Program, plan.Recorded); err != nil {
+			return fmt.Errorf("xdp: %s: %w", p.target, err)
+		}
+	}
 	for q := range plan.Queues {
 		w, err := p.newWorker(q, cores[q])
 		if err != nil {
@@ -128,6 +142,10 @@ func (p *port) check(plan *engine.Plan) error {
 		return fmt.Errorf("xdp: %d cores for %d queues; give one core for each queue", len(plan.Cores), plan.Queues)
 	case plan.Batch < 0 || plan.Batch > maxBatch:
 		return fmt.Errorf("xdp: a batch of %d; the kernel takes 1 to %d live frames at once", plan.Batch, maxBatch)
+	case plan.Program.Source != nil:
+		return errors.New("xdp: the kernel replays frames from its own memory only; mend: `--preload`, or the packet: engine")
+	case plan.Recorded && (plan.Program.Sequence == nil || !plan.Rate.IsZero()):
+		return errors.New("xdp: recorded gaps are those of a replay without a rate")
 	case plan.Stamp > engine.StampShared:
 		return fmt.Errorf("xdp: stamp %d is not known", plan.Stamp)
 	}
@@ -136,11 +154,10 @@ func (p *port) check(plan *engine.Plan) error {
 
 // timeKind is how frames are stamped. A paced program has read the clock for every frame anyway.
 func timeKind(plan *engine.Plan) byte {
-	paced := !plan.Rate.IsZero()
 	switch {
 	case plan.Stamp == engine.StampNone:
 		return packet.TimeNone
-	case plan.Stamp == engine.StampFrame || paced:
+	case plan.Stamp == engine.StampFrame || plan.Paced():
 		return packet.TimeFrame
 	default:
 		return packet.TimeShared
@@ -153,6 +170,10 @@ func (p *port) unload() (err error) {
 		err = errors.Join(err, w.close())
 	}
 	p.workers = nil
+	if p.replay != nil {
+		err = errors.Join(err, p.replay.close())
+		p.replay = nil
+	}
 	return err
 }
 

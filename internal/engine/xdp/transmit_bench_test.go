@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -10,14 +11,21 @@ import (
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/lab/labtest"
+	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/stream"
 )
 
 // attachDrop drops every frame at the pair's far end.
 func attachDrop(t testing.TB, p *labtest.Pair) {
 	t.Helper()
+	attach(t, p, actionDrop)
+}
+
+// attach puts a program at the pair's far end that answers every frame with an action.
+func attach(t testing.TB, p *labtest.Pair, action int32) {
+	t.Helper()
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "GPL",
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, actionDrop), asm.Return()}})
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, action), asm.Return()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,26 +73,69 @@ func BenchmarkTransmit(b *testing.B) {
 		{"lengths", engine.StampNone, []stream.Stream{udpStream(b, port1, 64, 570, 1518)}},
 		{"streams", engine.StampNone, []stream.Stream{udpStream(b, port1, 64), udpStream(b, random, 64)}},
 	} {
+		b.Run(c.name, func(b *testing.B) { transmit(b, engine.Plan{Program: programOf(b, c.streams...), Stamp: c.stamp}) })
+	}
+}
+
+// transmit runs a plan for b.N frames.
+func transmit(b *testing.B, plan engine.Plan) {
+	pair := labtest.TestPair(b, "t-xdptx", 1)
+	attachDrop(b, pair)
+	port, err := New().Open(b.Context(), engine.Target{Device: pair.DevA, Netns: pair.A}, engine.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { port.Close() })
+	plan.Queues, plan.Count = 1, uint64(b.N)
+	if err := port.Load(plan); err != nil {
+		b.Fatal(err)
+	}
+	before := cpuTime(b)
+	b.ResetTimer()
+	if err := port.Run(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	q := port.Counters().Queues[0]
+	if q.Sent != uint64(b.N) {
+		b.Fatalf("%d sent of %d", q.Sent, b.N)
+	}
+	b.ReportMetric(float64(q.EndNs-q.BeginNs)/float64(b.N), "ns/frame")
+	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/frame")
+}
+
+// BenchmarkReplay is the time of one frame of a replay, sent and dropped by the peer on the same core.
+func BenchmarkReplay(b *testing.B) {
+	lens := func(n int, of ...int) (all []int) {
+		r := rand.New(rand.NewPCG(1, 1))
+		for range n {
+			all = append(all, of[r.IntN(len(of))])
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name   string
+		lens   []int
+		signed bool
+	}{
+		{"1000x60", lens(1000, 60), false},
+		{"65536x60", lens(65536, 60), false},
+		{"1000x60-200", lens(1000, 60, 100, 130, 200), false},
+		{"1000x200", lens(1000, 200), false},
+		{"1000x510", lens(1000, 510), false},
+		{"1000x1514", lens(1000, 1514), false},
+		{"1000ximix", lens(1000, 60, 60, 60, 60, 60, 60, 60, 566, 566, 566, 566, 1514), false},
+		{"65536ximix", lens(65536, 60, 60, 60, 60, 60, 60, 60, 566, 566, 566, 566, 1514), false},
+		{"1000x60,100,500,900", lens(1000, 60, 100, 500, 900), false},
+		{"1000x60signed", lens(1000, 60), true},
+	} {
 		b.Run(c.name, func(b *testing.B) {
-			pair := labtest.TestPair(b, "t-xdptx", 1)
-			attachDrop(b, pair)
-			port, err := New().Open(b.Context(), engine.Target{Device: pair.DevA, Netns: pair.A}, engine.Config{})
-			if err != nil {
-				b.Fatal(err)
+			p := replayOf(1, c.lens...)
+			p.Sequence.Rounds = 0
+			if c.signed {
+				signSome(p, packet.FormFull, 1)
 			}
-			b.Cleanup(func() { port.Close() })
-			if err := port.Load(engine.Plan{Program: programOf(b, c.streams...), Queues: 1, Stamp: c.stamp, Count: uint64(b.N)}); err != nil {
-				b.Fatal(err)
-			}
-			before := cpuTime(b)
-			b.ResetTimer()
-			if err := port.Run(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			b.StopTimer()
-			q := port.Counters().Queues[0]
-			b.ReportMetric(float64(q.EndNs-q.BeginNs)/float64(b.N), "ns/frame")
-			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/frame")
+			transmit(b, engine.Plan{Program: p, Stamp: engine.StampNone})
 		})
 	}
 }

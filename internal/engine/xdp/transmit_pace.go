@@ -77,17 +77,14 @@ const (
 	maxBatch  = 256
 )
 
-// batchFor is the smallest batch that holds the pace.
-func batchFor(p *pace) int {
-	if p == nil {
-		return bestBatch
-	}
+// batchFor is the smallest batch that holds a gap of so many ns on one queue; 0: as fast as possible.
+func batchFor(gap uint64) int {
 	switch {
-	case p.whole >= 1_000_000_000/maxFPSBatch1:
+	case gap >= 1_000_000_000/maxFPSBatch1:
 		return 1
-	case p.whole >= 1_000_000_000/maxFPSBatch4:
+	case gap >= 1_000_000_000/maxFPSBatch4:
 		return 4
-	case p.whole >= 1_000_000_000/maxFPSBatch16:
+	case gap >= 1_000_000_000/maxFPSBatch16:
 		return 16
 	default:
 		return bestBatch

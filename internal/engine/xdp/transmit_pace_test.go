@@ -89,11 +89,11 @@ func TestBatchFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := batchFor(p); got != c.want {
+		if got := batchFor(p.whole); got != c.want {
 			t.Errorf("%d fps on %d queues: batch %d, want %d", c.fps, c.queues, got, c.want)
 		}
 	}
-	if batchFor(nil) != bestBatch {
+	if batchFor(0) != bestBatch {
 		t.Error("as fast as possible is not the best batch")
 	}
 }
@@ -113,6 +113,7 @@ func TestEnding(t *testing.T) {
 		{engine.Plan{Duration: time.Second, Rate: rate, Count: 1000}, ending{1000, true}},
 		{engine.Plan{Duration: time.Microsecond, Rate: rate}, ending{1, true}},
 	} {
+		c.plan.Program = &program.Program{}
 		if got := endingOf(&c.plan); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.plan, got, c.want)
 		}

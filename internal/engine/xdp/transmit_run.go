@@ -114,7 +114,7 @@ func (p *port) start(workers []*worker) (c crew, err error) {
 	at := p.plan.StartAt
 	if at == 0 {
 		at = host.Monotonic()
-		if !p.plan.Rate.IsZero() {
+		if p.plan.Paced() {
 			at += firstDue
 		}
 	}
@@ -204,7 +204,7 @@ func (p *port) timer() <-chan time.Time {
 	switch now := host.Monotonic(); {
 	case p.plan.StartAt > now:
 		d += time.Duration(p.plan.StartAt - now)
-	case p.plan.StartAt == 0 && !p.plan.Rate.IsZero():
+	case p.plan.StartAt == 0 && p.plan.Paced():
 		d += firstDue
 	}
 	return time.After(d)

@@ -21,7 +21,9 @@ const (
 	offStamp                       // the shared stamp
 	offBytes                       // without FCS, of streams with several lengths
 	offRound                       // place in the order of several streams: rounds before,
-	offPos                         // and place in the round
+	offPos                         // and place in the round; of a replay, which frame is next
+	offBase                        // of a replay with recorded gaps: when the round began, by the schedule,
+	offPrev                        // and when the frame before was due
 	headerSize
 )
 
@@ -31,6 +33,7 @@ type layout struct {
 	first  uint64        // FirstSeq
 	seq    []int16       // by stream: the next sequence number
 	last   []int16       // by stream: the number that carries the last flag
+	id     int16         // of a replay: run, flags and stream id of stream 0 as they lie in a signature, then those of the others
 	index  []counterSlot // running k mod count of a single stream
 	size   int
 }
@@ -111,9 +114,13 @@ func (u *unit) reset(limit, next, rest uint64) {
 	u.state.set(offLimit, limit)
 	u.state.set(offNext, next)
 	u.state.set(offFrac, rest)
-	order := uint64(len(img.Program.Order))
-	u.state.set(offPos, uint64(img.Queue)%order)
-	u.state.set(offRound, uint64(img.Queue)/order)
+	if u.sequence != nil {
+		u.rewind(next)
+	} else {
+		order := uint64(len(img.Program.Order))
+		u.state.set(offPos, uint64(img.Queue)%order)
+		u.state.set(offRound, uint64(img.Queue)/order)
+	}
 	for i := range img.Streams {
 		if !l.single {
 			u.state.set(l.seq[i], img.FirstSeq)
@@ -147,6 +154,9 @@ func (u *unit) place() place { return place{u.state.load(offPos), u.state.load(o
 // no call runs.
 func (u *unit) force(stream int, from place) bool {
 	img := u.img
+	if u.sequence != nil {
+		return u.seek(stream, from)
+	}
 	u.state.set(u.layout.last[stream], u.seq(stream))
 	if u.layout.single {
 		return true
@@ -180,6 +190,11 @@ func (u *unit) bytes() uint64 {
 	const fcs = 4
 	sent := u.state.load(offSent)
 	n := u.state.load(offBytes) + sent*fcs
+	if s := u.sequence; s != nil && !s.uniform() {
+		return n
+	} else if s != nil {
+		return n + sent*uint64(s.maxLen)
+	}
 	for i := range u.img.Streams {
 		if s := &u.img.Streams[i]; len(s.Lens) == 1 {
 			n += (u.seq(i) - u.layout.first) * uint64(s.Lens[0])

@@ -179,13 +179,8 @@ func TestExactCount(t *testing.T) {
 
 // The longest frames that a page holds arrive.
 func TestLongestFrame(t *testing.T) {
-	need.Tool(t, "ip")
 	pair := labtest.TestPair(t, "t-xdptx", 1)
-	for netns, device := range map[string]string{pair.A: pair.DevA, pair.B: pair.DevB} {
-		if out, err := exec.Command("ip", "-n", netns, "link", "set", device, "mtu", "3400").CombinedOutput(); err != nil {
-			t.Fatalf("%s", out)
-		}
-	}
+	mtu(t, pair, "3400")
 	rx := newSink(t, pair, udpSig)
 	port := openPort(t, pair, engine.Config{})
 	const count = 1000

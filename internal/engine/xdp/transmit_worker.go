@@ -69,12 +69,16 @@ func (p *port) newWorker(queue, core int) (w *worker, err error) {
 	if err := plan.Program.CheckBinding(bind); err != nil {
 		return nil, err
 	}
-	if w.unit, err = compile(plan.Program.Bind(bind), opt); err != nil {
+	if p.replay != nil {
+		w.unit, err = compileSequence(p.replay, plan.Program.Bind(bind), opt)
+	} else {
+		w.unit, err = compile(plan.Program.Bind(bind), opt)
+	}
+	if err != nil {
 		return nil, err
 	}
-	p.batch = plan.Batch
-	if p.batch == 0 {
-		p.batch = batchFor(opt.pace)
+	if p.batch = plan.Batch; p.batch == 0 {
+		p.batch = batchFor(w.unit.meanGap())
 	}
 	w.attr = newProgRun(w.unit.prog.FD(), w.unit.template, p.link.Index, p.batch)
 	if opt.pace != nil {
@@ -97,8 +101,12 @@ func (w *worker) shares(prog *program.Program, e ending, bind *program.Binding) 
 		for _, n := range shares {
 			w.limit += n
 		}
-	} else { // one period of the order says which streams the queue has
-		shares = prog.Shares(uint64(len(prog.Order)*bind.Queues), bind.Queue, bind.Queues)
+	} else { // one period of the order, or of the replay, says which streams the queue has
+		period := len(prog.Order)
+		if s := prog.Sequence; s != nil {
+			period = len(s.Frames)
+		}
+		shares = prog.Shares(uint64(period*bind.Queues), bind.Queue, bind.Queues)
 	}
 	for i, n := range shares {
 		if n > 0 && prog.Streams[i].Form == packet.FormFull {
@@ -153,11 +161,13 @@ func (w *worker) send(at int64) error {
 	u := w.unit
 	first := uint64(at)
 	var rest uint64
-	p := u.opt.pace
-	if p != nil {
+	if p := u.opt.pace; p != nil {
 		first, rest = first+p.offset, p.offsetRest
 	}
 	u.reset(w.limit, first, rest)
+	if u.recorded() {
+		first = u.due()
+	}
 	w.waitUntil(at)
 	w.begin.Store(max(host.Monotonic(), int64(first)))
 	err := w.loop()
@@ -166,7 +176,7 @@ func (w *worker) send(at int64) error {
 	}
 	w.done.Store(true) // before the clock is read: no signal disturbs what follows
 	end := host.Monotonic()
-	if left := u.state.load(offLeft); p != nil && left != 0 {
+	if left := u.state.load(offLeft); left != 0 {
 		end = int64(left)
 	}
 	if u.state.load(offSent) == 0 {
@@ -184,7 +194,7 @@ func (w *worker) waitUntil(at int64) {
 		switch {
 		case left > sleepFrom:
 			sleepUntil(at - wakeBefore)
-		case left <= 0 || w.unit.opt.pace != nil:
+		case left <= 0 || w.unit.paced():
 			return
 		}
 	}
@@ -216,17 +226,21 @@ func (w *worker) loop() error {
 
 // repeat is how often the program is to run in the next call; 0 after a sleep.
 func (w *worker) repeat(left uint64) uint32 {
-	p := w.unit.opt.pace
-	if p == nil {
+	u := w.unit
+	if !u.paced() {
 		return uint32(min(left, maxRepeat))
 	}
-	due := int64(max(w.unit.state.load(offNext), w.unit.state.load(offLeft)+p.half))
+	due := int64(u.due())
 	wait := due - host.Monotonic()
 	if wait > sleepFrom {
 		sleepUntil(due - wakeBefore)
 		return 0
 	}
-	if p.whole > sleepFrom { // only as long as this frame takes, or the program would wait for the next one
+	p := u.opt.pace
+	switch {
+	case p == nil && left > 1: // gaps of any length; a slot lasts slotNs where there is something to wait for
+		return callNs / slotNs
+	case p == nil || p.whole > sleepFrom: // only as long as this frame takes, or the program would wait for the next one
 		return uint32(1 + max(0, wait)/slotNs)
 	}
 	passes := max(1, min(maxRepeat, callNs/w.gap)) // at a rate beyond any device a frame still takes its time
@@ -268,6 +282,7 @@ func (w *worker) one(s int) error {
 	u, st := w.unit, w.unit.state
 	next := u.seq(s) + 1
 	st.set(offLimit, st.load(offSent)+1)
+	pos := st.load(offPos)
 	at := false // it has to leave now
 	for u.seq(s) < next {
 		halt := w.halt.Load()
@@ -275,8 +290,7 @@ func (w *worker) one(s int) error {
 			return nil
 		}
 		if at || halt == haltLast {
-			st.set(offNext, uint64(host.Monotonic()))
-			st.set(offLeft, 0)
+			u.dueAt(uint64(host.Monotonic()))
 		}
 		n := w.repeat(1)
 		if n == 0 {
@@ -288,6 +302,7 @@ func (w *worker) one(s int) error {
 		if u.seq(s) < next && st.load(offLimit) == st.load(offSent) { // a stall ate its slot, but this frame is sent
 			st.set(offLimit, st.load(offSent)+1)
 			st.set(offSkipped, st.load(offSkipped)-1)
+			st.set(offPos, pos)
 			at = true
 		}
 	}
