@@ -15,30 +15,29 @@ func TestUpdatedSumIsTheSumMadeAnew(t *testing.T) {
 		wrong := rapid.SampledFrom([]uint16{0, 0, 1, 0x8000, 0xfffe}).Draw(t, "wrong")
 		sum := add(^packet.Fold(packet.Sum(0, b)), wrong)
 		changed := append([]byte(nil), b...)
-		var acc uint64
+		var delta uint64
 		byWord := sum
 		for range rapid.IntRange(0, 4).Draw(t, "changes") {
-			from := rapid.IntRange(1, (len(b)-1)/2).Draw(t, "from") * 2
-			to := rapid.IntRange(from, len(b)).Draw(t, "to")
-			if (to-from)%2 != 0 && to != len(b) {
-				to++
-			}
-			old := append([]byte(nil), changed[from:to]...)
-			copy(changed[from:to], rapid.SliceOfN(rapid.Byte(), to-from, to-from).Draw(t, "new"))
-			acc = packet.Delta(acc, old, changed[from:to])
-			for i := 0; i < len(old); i += 2 {
-				byWord = packet.UpdateSum(byWord, word(old[i:]), word(changed[from+i:to]))
-			}
+			i := rapid.IntRange(1, (len(b)-1)/2).Draw(t, "word") * 2
+			old := word(changed[i:])
+			copy(changed[i:], rapid.SliceOfN(rapid.Byte(), 2, 2).Draw(t, "new"))
+			one := change(old, word(changed[i:]))
+			delta += one
+			byWord = packet.ApplyDelta(byWord, one)
 		}
 		want := add(^packet.Fold(packet.Sum(0, changed)), wrong)
-		if got := packet.ApplyDelta(sum, acc); !same(got, want) || !same(byWord, want) {
-			t.Fatalf("%#x by Delta, %#x by UpdateSum, want %#x", got, byWord, want)
+		got := packet.ApplyDelta(sum, delta)
+		if !same(got, want) || !same(byWord, want) || wrong == 0 && got != want {
+			t.Fatalf("%#x at once, %#x word by word, want %#x", got, byWord, want)
 		}
-		if got := packet.ApplyDelta(sum, acc); wrong == 0 && got != want {
-			t.Fatalf("%#x, want %#x", got, want)
+		if udp := packet.ApplyDeltaUDP(sum, delta); udp != got && !(got == 0 && udp == 0xffff) && !(sum == 0 && udp == 0) {
+			t.Fatalf("UDP: %#x, want %#x", udp, got)
 		}
 	})
 }
+
+// change is what one word adds to a delta.
+func change(old, new uint16) uint64 { return 0xffff - uint64(old) + uint64(new) }
 
 // add is ones' complement addition.
 func add(a, b uint16) uint16 { return packet.Fold(uint64(a) + uint64(b)) }
@@ -46,6 +45,7 @@ func add(a, b uint16) uint16 { return packet.Fold(uint64(a) + uint64(b)) }
 // same takes the two zeros of ones' complement for one.
 func same(a, b uint16) bool { return a == b || a^b == 0xffff && (a == 0 || b == 0) }
 
+// word is the first word; a last odd byte has a zero behind it.
 func word(b []byte) uint16 {
 	if len(b) == 1 {
 		return uint16(b[0]) << 8
@@ -53,18 +53,19 @@ func word(b []byte) uint16 {
 	return uint16(b[0])<<8 | uint16(b[1])
 }
 
-func TestUpdateSum(t *testing.T) {
+func TestApplyDelta(t *testing.T) {
+	one := change(0x5555, 0x3285)
 	// RFC 1624, section 4: equation 2 would give 0xffff.
-	if got := packet.UpdateSum(0xdd2f, 0x5555, 0x3285); got != 0 {
+	if got := packet.ApplyDelta(0xdd2f, one); got != 0 {
 		t.Errorf("%#x", got)
 	}
-	if got := packet.ApplyDelta(0x1234, 0); got != 0x1234 {
-		t.Errorf("nothing changed, and 0x1234 became %#x", got)
+	for _, delta := range []uint64{0, change(7, 7), change(7, 9) + change(9, 7)} {
+		for _, sum := range []uint16{0, 0x1234, 0xffff} {
+			if got := packet.ApplyDelta(sum, delta); got != sum {
+				t.Errorf("nothing changed, and %#x became %#x", sum, got)
+			}
+		}
 	}
-	if got := packet.ApplyDelta(0xffff, packet.Delta(0, []byte{1, 2, 3}, []byte{1, 2, 3})); got != 0xffff {
-		t.Errorf("nothing changed, and 0xffff became %#x", got)
-	}
-	one := packet.Delta(0, []byte{0x55, 0x55}, []byte{0x32, 0x85})
 	for sum, want := range map[uint16]uint16{0: 0, 0xdd2f: 0xffff, 0xdd2e: 0xfffe} {
 		if got := packet.ApplyDeltaUDP(sum, one); got != want {
 			t.Errorf("UDP %#x became %#x, want %#x", sum, got, want)
