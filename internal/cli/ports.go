@@ -29,6 +29,8 @@ type PortsCmd struct {
 type portsDoc struct {
 	Ports []portFacts `json:"ports"`
 	labs  []string    // namespaces of wirespeed's labs
+	// portless are the engines that need no device.
+	portless []string
 }
 
 // portFacts is one device.
@@ -87,6 +89,11 @@ func (c *PortsCmd) run(e *env) (int, error) {
 // listPorts asks every engine about every port; with names only about these.
 func listPorts(ctx context.Context, engines []engine.Engine, names []string) (portsDoc, error) {
 	doc := portsDoc{Ports: []portFacts{}, labs: labNamespaces()}
+	for _, e := range engines {
+		if p, ok := e.(engine.Portless); ok {
+			doc.portless = append(doc.portless, p.Portless())
+		}
+	}
 	links, err := chosenLinks(names)
 	if err != nil {
 		return doc, err
@@ -94,6 +101,9 @@ func listPorts(ctx context.Context, engines []engine.Engine, names []string) (po
 	for _, l := range links {
 		p := factsOf(l)
 		for _, e := range engines {
+			if _, ok := e.(engine.Portless); ok {
+				continue
+			}
 			if err := ctx.Err(); err != nil {
 				return doc, &trial.Refusal{Code: trial.ExitInterrupted, Message: "interrupted"}
 			}
@@ -238,6 +248,9 @@ func (d portsDoc) text(w io.Writer) error {
 		out.WriteString("* wirespeed mends what is missing: with --rx at the veth's peer, and in its own labs\n")
 	}
 	d.whyNot(&out)
+	if len(d.portless) > 0 {
+		out.WriteString("\nwithout a device, where it is named:\n  " + strings.Join(d.portless, "\n  ") + "\n")
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }

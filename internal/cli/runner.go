@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/engine/null"
 	"github.com/wirespeed/wirespeed/internal/engine/packetsock"
 	"github.com/wirespeed/wirespeed/internal/engine/xdp"
 	"github.com/wirespeed/wirespeed/internal/host"
@@ -14,9 +15,9 @@ import (
 	"github.com/wirespeed/wirespeed/report"
 )
 
-// engines is the registry, in the order of speed.
+// engines is the registry, in the order of speed; those without a device, which only a name chooses, are the last.
 func engines() []engine.Engine {
-	return []engine.Engine{xdp.New(), packetsock.New()}
+	return []engine.Engine{xdp.New(), packetsock.New(), null.New()}
 }
 
 // runner makes a Runner whose messages and records go where the output flags say.

@@ -65,6 +65,9 @@ func (r *Runner) candidates(t engine.Target, receive bool) ([]engine.Engine, err
 		if t.Engine != "" && e.Name() != t.Engine {
 			continue
 		}
+		if _, ok := e.(engine.Portless); ok && t.Engine == "" {
+			continue
+		}
 		if _, ok := e.(engine.ReceiverEngine); receive && !ok {
 			if t.Engine != "" {
 				return nil, Usage("give a receive port without an engine, or one that receives", "engine %q cannot receive", t.Engine)
@@ -77,6 +80,14 @@ func (r *Runner) candidates(t engine.Target, receive bool) ([]engine.Engine, err
 		return nil, Usage("", "no engine for port %q", t.Text)
 	}
 	return out, nil
+}
+
+// portless reports whether the target is a port of an engine that has no devices.
+func (r *Runner) portless(t engine.Target) bool {
+	return slices.ContainsFunc(r.Engines, func(e engine.Engine) bool {
+		_, ok := e.(engine.Portless)
+		return ok && e.Name() == t.Engine
+	})
 }
 
 // checkOptions refuses options that no engine knows; an engine that does not know one is left out of the choice.

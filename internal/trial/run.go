@@ -121,6 +121,9 @@ func (u *run) prepare(ctx context.Context) error {
 		if err := u.facts1(ctx, t, false, &x.link, &x.lock); err != nil {
 			return err
 		}
+		if len(u.rx) > 0 && u.portless(t) {
+			return Usage("leave out --rx, or send from a device", "nothing leaves %s, so nothing can arrive with --rx", t)
+		}
 		if err := u.plan(ctx, x, ids); err != nil {
 			return err
 		}

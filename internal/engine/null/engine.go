@@ -29,7 +29,9 @@ func New() *Engine { return &Engine{} }
 func (*Engine) Name() string { return "null" }
 
 // Portless says what a port of the engine is.
-func (*Engine) Portless() string { return "null: makes frames and sends nothing: what the generator alone can do" }
+func (*Engine) Portless() string {
+	return "null: makes frames and sends nothing: what the generator alone can do"
+}
 
 // Options are none.
 func (*Engine) Options() (tx, rx []string) { return nil, nil }
@@ -93,7 +95,9 @@ func (p *port) Counters() engine.Counters {
 }
 
 // Device has none.
-func (*port) Device() (engine.DeviceCounters, bool, error) { return engine.DeviceCounters{}, false, nil }
+func (*port) Device() (engine.DeviceCounters, bool, error) {
+	return engine.DeviceCounters{}, false, nil
+}
 
 // Close has nothing to put back.
 func (*port) Close() error { return nil }
