@@ -18,6 +18,7 @@ type layer struct {
 // is not here fails the test: decide where it belongs.
 var layers = []layer{
 	{"arithmetic, bytes, results: pure values", []string{"internal/wire", "internal/packet", "report"}},
+	{"capture files", []string{"internal/pcapio"}},
 	{"what to send", []string{"stream"}},
 	{"streams drawn for tests", []string{"internal/program/programtest"}},
 	{"what to send, compiled", []string{"internal/program"}},
