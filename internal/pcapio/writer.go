@@ -93,6 +93,12 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
+// Resume goes on after a write that failed, where the file below has taken back all that the write left of it: it has size
+// bytes again, with count packets.
+func (w *Writer) Resume(size int64, count uint64) {
+	w.err, w.buf, w.size, w.count = nil, w.buf[:0], size, count
+}
+
 // Stats writes what the interface received and dropped from the beginning to the latest packet; pcap has no room for it.
 func (w *Writer) Stats(received, dropped uint64) error {
 	if w.format != PCAPNG || w.err != nil {
