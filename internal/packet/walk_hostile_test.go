@@ -53,6 +53,7 @@ func TestWalkOfOddFrames(t *testing.T) {
 		{"labels without bottom", macs + "8847" + strings.Repeat("00010001", 40), "eth" + strings.Repeat(" mpls", 23)},
 		{"label cut short", macs + "8847 000101", "eth"},
 		{"label, then IPv4 that is too long", macs + "8847 00010101" + ip4with("11", "0fff") + udp8, "eth mpls"},
+		{"label, then IPv6 that is too long", macs + "8847 00010101" + ip6with("11", "0011") + udp8 + eight, "eth mpls"},
 		{"label, then a control word", macs + "8847 00010101 00000000" + macs + "0800" + ip4 + udp8 + eight, "eth mpls"},
 		// IPv6 chains.
 		{"chain to the end", macs + "86dd" + ip6with("00", "0010") + "0000000000000000" + "0000000000000000", "eth ipv6 hopopts hopopts bad length"},
@@ -77,7 +78,10 @@ func TestWalkOfOddFrames(t *testing.T) {
 		{"GRE, routing", macs + "0800" + ip4with("2f", "0024") + "40000800" + udp8 + eight, "eth ip"},
 		{"GRE, version 1", macs + "0800" + ip4with("2f", "0024") + "0001880b" + udp8 + eight, "eth ip"},
 		{"GRE, words missing", macs + "0800" + ip4with("2f", "001c") + "b000080000000000", "eth ip bad length"},
-		{"GRE in a first fragment", macs + "0800 45000024000020000" + "02f" + "0000" + ip4[24:] + "00006558" + udp8 + "00000000", "eth ip gre fragment"},
+		{"GRE in a first fragment", macs + "0800 4500002a00002000002f0000" + ip4[24:] + "00006558" + macs + "0800" + "00000000", "eth ip gre fragment"},
+		{"VXLAN on another port", macs + "0800" + ip4with("11", "0032") + "00090009001e0000" + vxlan8 + macs + "0800", "eth ip udp"},
+		{"UDP length too small", macs + "0800" + ip4 + "00090009000c0000" + eight, "eth ip udp bad length"},
+		{"UDP length below its header", macs + "0800" + ip4 + "0009000900070000" + eight, "eth ip udp bad length"},
 		{"VXLAN without its flag", macs + "0800" + ip4 + "000912b500100000" + eight, "eth ip udp"},
 		{"VXLAN with nothing in it", macs + "0800" + ip4 + "000912b500100000" + vxlan8, "eth ip udp vxlan"},
 		{"ARP cut short", macs + "0806 0001080006040001", "eth bad length"},
@@ -129,6 +133,8 @@ func TestVerifySumsOfOddFrames(t *testing.T) {
 		{"GRE in a fragment", "eth ip[flags.mf=1] gre[checksum=1]", -1},
 		{"a fragment in a tunnel, wrong around it", "eth ip udp[checksum=1] vxlan eth ip[flags.mf=1] udp[checksum=1]", 2},
 		{"zero inside a tunnel", "eth ipv6 udp vxlan eth ip udp[checksum=0]", -1},
+		{"zero around IPv6", "eth ip udp[checksum=0] vxlan eth ipv6 udp", -1},
+		{"zero over IPv6 around IPv4", "eth ipv6 udp[checksum=0] vxlan eth ip udp", 2},
 		{"a fixed wrong one", "eth vlan ip tcp[checksum=0xdead]", 3},
 	} {
 		b := build(t, stack(c.name, c.text), testPayload)

@@ -44,6 +44,7 @@ func TestWalk(t *testing.T) {
 		{"later fragment", macs + "0800" + ip4[:12] + "0001" + ip4[16:] + udp8 + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, Payload: 34, End: 50, Fragment: true}},
 		{"not all there", macs + "0800" + ip4 + udp8 + eight[:8], packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 46, BadLength: true}},
 		{"udp length", macs + "0800" + ip4 + "000900090011 0000" + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 50, BadLength: true}},
+		{"udp length, less than there is", macs + "0800" + ip4 + "00090009000c 0000" + eight, packet.Layout{EtherType: 0x800, Proto: 17, Version: 4, L3: 14, L4: 34, Payload: 42, End: 50, BadLength: true}},
 		{"ip header too long", macs + "0800" + "4f" + ip4[2:] + udp8 + eight, packet.Layout{EtherType: 0x800, L3: 14, Payload: 14, End: 50, BadLength: true}},
 		{"ip cut short", macs + "0800" + ip4[:20], packet.Layout{EtherType: 0x800, L3: 14, Payload: 14, End: 24}},
 		{"ipv6 udp", macs + "86dd" + "60000000 0010 11 01" + strings.Repeat("20", 32) + udp8 + eight + pad, packet.Layout{EtherType: 0x86dd, Proto: 17, Version: 6, L3: 14, L4: 54, Payload: 62, End: 70}},
