@@ -30,7 +30,7 @@ var layers = []layer{
 	{"what labs are built from", []string{"internal/lab"}},
 	{"topologies for tests", []string{"internal/lab/labtest"}},
 	{"the contract of engines", []string{"internal/engine/enginetest"}},
-	{"engines", []string{"internal/engine/null", "internal/engine/packetsock", "internal/engine/xdp"}},
+	{"engines", []string{"internal/engine/null", "internal/engine/packetsock", "internal/engine/pcapfile", "internal/engine/xdp"}},
 	{"one trial", []string{"internal/trial"}},
 	{"results for people", []string{"internal/render"}},
 	{"the command line: the only package that lists the engines", []string{"internal/cli"}},

@@ -6,6 +6,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/engine/null"
 	"github.com/wirespeed/wirespeed/internal/engine/packetsock"
+	"github.com/wirespeed/wirespeed/internal/engine/pcapfile"
 	"github.com/wirespeed/wirespeed/internal/engine/xdp"
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/lab"
@@ -17,7 +18,7 @@ import (
 
 // engines is the registry, in the order of speed; those without a device, which only a name chooses, are the last.
 func engines() []engine.Engine {
-	return []engine.Engine{xdp.New(), packetsock.New(), null.New()}
+	return []engine.Engine{xdp.New(), packetsock.New(), pcapfile.New(), null.New()}
 }
 
 // runner makes a Runner whose messages and records go where the output flags say.
