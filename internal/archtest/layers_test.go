@@ -22,7 +22,7 @@ var layers = []layer{
 	{"what to send", []string{"stream"}},
 	{"streams drawn for tests", []string{"internal/program/programtest"}},
 	{"what to send, compiled", []string{"internal/program"}},
-	{"frames, decoded for people", []string{"internal/show"}},
+	{"frames, decoded for people; captures made into what is sent", []string{"internal/show", "internal/replay"}},
 	{"facts about the host; what a test needs of it", []string{"internal/host", "internal/lab/need"}},
 	{"the seam", []string{"internal/engine"}},
 	{"changes to the host, undone", []string{"internal/tune"}},

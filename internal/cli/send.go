@@ -45,7 +45,7 @@ func (c *sendCmd) run(e *env) (int, error) {
 		return 0, trial.UsageOf(err)
 	}
 	s := trial.Spec{
-		Set: set, Count: uint64(c.Count), Duration: time.Duration(c.Duration), Forever: c.Forever, Queues: c.Queues, Stamp: stamps[c.Stamp],
+		Set: set, Stdin: e.stdin, Count: uint64(c.Count), Duration: time.Duration(c.Duration), Forever: c.Forever, Queues: c.Queues, Stamp: stamps[c.Stamp],
 		CatchUp: c.CatchUp, BestEffort: c.BestEffort, AllowLivePort: c.AllowLivePort, Strict: c.Strict,
 	}
 	if c.Batch != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/wirespeed/wirespeed/internal/trial"
 	"github.com/wirespeed/wirespeed/stream"
@@ -37,16 +38,43 @@ type StreamFlags struct {
 	Signature text `help:"auto (the largest that fits), full, short or none. Default auto." placeholder:"FORM" group:"Stream:"`
 	Rate      text `help:"max, 1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5% or gap=10us. Default max." placeholder:"RATE" group:"Stream:"`
 	Burst     text `help:"Frames back to back, and the time from burst to burst: 32/1ms. Shown and checked; no engine sends it yet." placeholder:"N/GAP" group:"Stream:"`
+
+	ReplayFlags
+}
+
+// ReplayFlags say what is sent of a capture. The flags of header fields change its frames.
+type ReplayFlags struct {
+	PCAP      text     `name:"pcap" help:"Send this capture (pcap, pcapng, .gz; - is standard input). --src-mac, --dst-mac, --src-ip, --dst-ip, --src-port, --dst-port, --vlan (none takes all tags away) and --ttl change its frames; --rate replaces the recorded gaps." placeholder:"FILE" group:"Replay:"`
+	Speed     text     `help:"Divide the recorded gaps: 2 is twice as fast. Default 1." placeholder:"X" group:"Replay:"`
+	Loop      text     `help:"Send the capture N times; 0: again and again. Default 1." placeholder:"N" group:"Replay:"`
+	Limit     text     `help:"Send only the first N packets of the capture." placeholder:"N" group:"Replay:"`
+	MaxGap    text     `help:"Shorten longer gaps to this." placeholder:"D" group:"Replay:"`
+	Preload   *bool    `negatable:"" help:"Make the whole sequence ready before the first frame. Default: where it fits in 128 MiB and is no pipe." group:"Replay:"`
+	Pad       text     `help:"Fill frames up that the capture cut, or that are below 64 bytes: zero or random." placeholder:"HOW" group:"Replay:"`
+	AllowSkip bool     `help:"Send the rest where some frames cannot be sent." group:"Replay:"`
+	L2        text     `name:"l2" help:"Make packets without an Ethernet header (SLL, SLL2, RAW, NULL) Ethernet with these addresses." placeholder:"DST,SRC" group:"Replay:"`
+	MapIP     []string `name:"map-ip" sep:"none" help:"Put addresses of one prefix into another of equal length, ARP's too; can be repeated: 10.0.0.0/8=198.18.0.0/8." placeholder:"FROM=TO" group:"Replay:"`
+}
+
+func (f *ReplayFlags) flags() stream.ReplayFlags {
+	r := stream.ReplayFlags{
+		PCAP: string(f.PCAP), Speed: string(f.Speed), Loop: string(f.Loop), Limit: string(f.Limit), MaxGap: string(f.MaxGap),
+		Pad: string(f.Pad), L2: string(f.L2), AllowSkip: f.AllowSkip, MapIP: f.MapIP,
+	}
+	if f.Preload != nil {
+		r.Preload = strconv.FormatBool(*f.Preload)
+	}
+	return r
 }
 
 // set makes the definition. Its error is a Refusal that names every mistake.
 func (f *StreamFlags) set() (*stream.Set, error) {
-	set, err := stream.FromFlags(stream.Flags{
+	set, err := stream.FromReplayFlags(stream.Flags{
 		File: string(f.File), Size: string(f.Size), Rate: string(f.Rate), Burst: string(f.Burst),
 		SrcMAC: string(f.SrcMAC), DstMAC: string(f.DstMAC), SrcIP: string(f.SrcIP), DstIP: string(f.DstIP),
 		SrcPort: string(f.SrcPort), DstPort: string(f.DstPort), Proto: string(f.Proto), VLAN: string(f.VLAN),
 		TTL: string(f.TTL), Payload: string(f.Payload), Signature: string(f.Signature),
-	})
+	}, f.flags())
 	bad, ok := errors.AsType[stream.Errors](err)
 	switch {
 	case !ok:

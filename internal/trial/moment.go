@@ -58,6 +58,10 @@ func (u *run) expect() engine.Expect {
 	e := engine.Expect{Run: u.runID}
 	for _, x := range u.tx {
 		p := &x.plan
+		if x.replay != nil {
+			expectReplay(&e, x)
+			continue
+		}
 		for i, s := range p.Program.Streams {
 			if l, ok := packet.Walk(s.Heads[0]); ok {
 				e.VLANs = max(e.VLANs, l.VLANs)

@@ -57,6 +57,7 @@ func (u *run) outcome() *Outcome {
 		doc.Ports = append(doc.Ports, u.rxPort(x, j, len(doc.Ports)))
 	}
 	doc.Streams = u.streams(doc, j)
+	u.compareUnsigned(doc)
 	u.judgeWhole(doc, j)
 	o := u.conclude(doc, j)
 	if u.interrupted {

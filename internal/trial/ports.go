@@ -11,6 +11,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/internal/tune"
+	"github.com/wirespeed/wirespeed/internal/replay"
 	"github.com/wirespeed/wirespeed/internal/wire"
 	"github.com/wirespeed/wirespeed/stream"
 )
@@ -22,6 +23,7 @@ type sender struct {
 	lock   func()
 	set    *stream.Set
 	plan   engine.Plan
+	replay *replay.Capture // nil: streams are sent
 	chosen chosen
 	port   engine.Port
 
@@ -348,6 +350,9 @@ func (s *sender) compile(set *stream.Set, dst *[6]byte) error {
 func (s *sender) rate() error {
 	num, den := s.plan.Program.MeanSize()
 	f, err := s.set.Rate.FPSMean(num, den, s.link.SpeedBps)
+	if s.replay != nil {
+		return s.replayRate()
+	}
 	if err != nil {
 		return UsageOf(fmt.Errorf("%s: %w", s.target, err))
 	}

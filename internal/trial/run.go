@@ -127,7 +127,7 @@ func (u *run) prepare(ctx context.Context) error {
 		if err := u.plan(ctx, x, ids); err != nil {
 			return err
 		}
-		if len(u.rx) > 0 {
+		if len(u.rx) > 0 && x.replay == nil { // of a capture only frames that would be recognised are signed
 			if err := x.recognisable(); err != nil {
 				return err
 			}
@@ -163,17 +163,7 @@ func (u *run) facts1(ctx context.Context, t engine.Target, receive bool, link *e
 // plan fills in what the port is to send.
 func (u *run) plan(ctx context.Context, x *sender, idBase int) error {
 	s := &u.spec
-	dst := x.link.PeerMAC
-	if len(u.rx) > 0 {
-		dst = &u.rx[len(u.tx)%len(u.rx)].link.MAC
-	}
-	if x.link.Index == 0 && dst == nil { // reaches no network
-		dst = &[6]byte{2, 0, 0, 0, 0, 2}
-	}
-	if err := x.compile(s.Set, dst); err != nil {
-		if dst == nil { // what forbids sending may have hidden the peer too
-			return cmp.Or(u.mayNotSend(ctx, x.target), err)
-		}
+	if err := u.program(ctx, x); err != nil {
 		return err
 	}
 	if err := x.rate(); err != nil {
@@ -187,12 +177,37 @@ func (u *run) plan(ctx context.Context, x *sender, idBase int) error {
 		x.mayMend = x.mayMend || x.link.PeerMAC != nil && *x.link.PeerMAC == r.link.MAC
 	}
 	count, d := s.amount()
+	if x.replay != nil {
+		var err error
+		if count, d, err = u.replayAmount(x.replay); err != nil {
+			return err
+		}
+	}
 	p := &x.plan
 	p.Run, p.IDBase, p.Stamp = u.runID, uint16(idBase), s.Stamp
 	p.Queues, p.Cores, p.Batch = s.Queues, s.Cores, s.Batch
 	p.Count, p.Duration, p.CatchUp, p.BestEffort = count, d, s.CatchUp, s.BestEffort
 	p.Unsupported = s.Set.Unsupported()
 	return nil
+}
+
+// program makes what the port is to send: of a capture, or of streams with the addresses of this port.
+func (u *run) program(ctx context.Context, x *sender) error {
+	if u.spec.Set.Replay != nil {
+		return u.openReplay(ctx, x)
+	}
+	dst := x.link.PeerMAC
+	if len(u.rx) > 0 {
+		dst = &u.rx[len(u.tx)%len(u.rx)].link.MAC
+	}
+	if x.link.Index == 0 && dst == nil { // reaches no network
+		dst = &[6]byte{2, 0, 0, 0, 0, 2}
+	}
+	err := x.compile(u.spec.Set, dst)
+	if err != nil && dst == nil { // what forbids sending may have hidden the peer too
+		return cmp.Or(u.mayNotSend(ctx, x.target), err)
+	}
+	return err
 }
 
 // checkIDs refuses more stream ids than the signature's field holds, and signatures that cannot be received.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"io"
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
@@ -11,6 +12,7 @@ import (
 // Spec is what one run is to do.
 type Spec struct {
 	Set    *stream.Set
+	Stdin  io.Reader // of a replay whose file is "-"
 	Tx, Rx []engine.Target
 
 	Count    uint64

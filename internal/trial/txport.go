@@ -22,7 +22,7 @@ func seconds(t *engine.QueueCounters, p *engine.Plan) float64 {
 	if !p.Rate.IsZero() {
 		s += float64(p.Rate.Den) / float64(p.Rate.Num)
 	}
-	return s
+	return s + replayGap(p)
 }
 
 // intended is how many frames were asked for; nil: as many as possible.
@@ -31,13 +31,14 @@ func intended(p *engine.Plan, t *engine.QueueCounters, interrupted bool) *uint64
 	if p.Count > 0 {
 		n = &p.Count
 	}
-	if p.Duration > 0 && !p.Rate.IsZero() {
-		d := p.Rate.FramesIn(p.Duration)
-		if n == nil || d < *n {
-			n = &d
-		}
+	due, known := p.Rate.FramesIn(p.Duration), p.Duration > 0 && !p.Rate.IsZero()
+	if p.Recorded && p.Duration > 0 {
+		due, known = recordedIn(p)
 	}
-	if n != nil && p.Duration > 0 && p.Rate.IsZero() && t.Submitted < *n && !interrupted {
+	if known && (n == nil || due < *n) {
+		n = &due
+	}
+	if n != nil && p.Duration > 0 && !known && t.Submitted < *n && !interrupted {
 		return nil // the duration ended the run first, as asked
 	}
 	if n == nil {
@@ -90,6 +91,7 @@ func (u *run) txPort(x *sender, j *judge, index int) report.Port {
 		j.unknown(path+".tx.doorbells_per_frame", "the engine does not count its doorbells")
 	}
 	tx.Queues = txQueues(c, tx.Sent, j, path)
+	u.replayDoc(x, tx, j, path)
 	u.judgeTx(x, tx, &t, j)
 	return p
 }
