@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&s.runs, "runs", 5, "rounds; medians are printed")
 	flag.DurationVar(&s.window, "window", time.Second, "how long each turn is measured; shorter ones and more rounds suit a noisy machine")
 	flag.BoolVar(&s.claims, "claims", false, "only the rows that claims speak of")
-	flag.StringVar(&s.only, "only", "", "only these tables, separated by commas: one, two, analysis, scaling, pacing")
+	flag.StringVar(&s.only, "only", "", "only these tables, separated by commas: one, two, analysis, scaling, pacing, replay, timing, captured, info, cost")
 	flag.StringVar(&s.write, "write", "", "Markdown page to write the tables into, between its markers")
 	flag.StringVar(&s.wirespeed, "wirespeed", "", "binary to measure; built from the source when not given")
 	flag.StringVar(&s.reference, "reference-live", "", "another sender of XDP live frames, with the commands tx and rx")
@@ -110,4 +110,11 @@ var tables = []struct {
 		return rates(ctx, s, 2, scaling, claimsScaling)
 	}},
 	{"pacing", pacing},
+	{"replay", func(ctx context.Context, s settings) (string, error) {
+		return rates(ctx, s, 1, replayed, claimsReplay)
+	}},
+	{"timing", timing},
+	{"captured", captured},
+	{"info", info},
+	{"cost", costs},
 }
