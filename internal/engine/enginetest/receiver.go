@@ -54,7 +54,7 @@ func newBench(t *testing.T, prefix string, e engine.ReceiverEngine) *bench {
 }
 
 // rawSocket is bound to a device; with protocol 0 it receives nothing.
-func rawSocket(t *testing.T, ns *host.NS, device string, protocol uint16) (fd int) {
+func rawSocket(t testing.TB, ns *host.NS, device string, protocol uint16) (fd int) {
 	t.Helper()
 	l, err := ns.Link(device)
 	if err != nil {
