@@ -18,6 +18,7 @@ type layer struct {
 // is not here fails the test: decide where it belongs.
 var layers = []layer{
 	{"arithmetic, bytes, results: pure values", []string{"internal/wire", "internal/packet", "report"}},
+	{"capture files made for tests", []string{"internal/pcapio/pcaptest"}},
 	{"capture files", []string{"internal/pcapio"}},
 	{"what to send", []string{"stream"}},
 	{"streams drawn for tests", []string{"internal/program/programtest"}},
@@ -112,7 +113,7 @@ var importRules = []struct {
 
 var (
 	partsOfEngines = []string{"internal/engine/txloop", "internal/engine/enginetest"}
-	forTests       = []string{"internal/engine/enginetest", "internal/lab/labtest", "internal/lab/need", "internal/program/programtest"}
+	forTests       = []string{"internal/engine/enginetest", "internal/lab/labtest", "internal/lab/need", "internal/pcapio/pcaptest", "internal/program/programtest"}
 )
 
 func TestImportRules(t *testing.T) { holds(t, importRulesKept) }
