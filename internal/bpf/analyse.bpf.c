@@ -25,7 +25,6 @@
 #define TIME_MASK 0x18    // 0: the time field holds no stamp
 #define LAST 0x02
 
-#define PROTO_ICMP 1
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define OTHER 0           // IP without a checksum that is known here
@@ -365,24 +364,6 @@ static __always_inline int l4(struct cpu *c, struct parsed *f, __u32 proto, __u3
 static __always_inline int is_vlan(__u16 type)
 {
 	return type == bpf_htons(0x8100) || type == bpf_htons(0x88a8) || type == bpf_htons(0x9100);
-}
-
-// Whether the innermost L4 checksum is right, or there is none.
-static __always_inline int sum_right(struct walk *w, __u8 *data, __u8 *end)
-{
-	__u8 *p = data + (w->l4 & MAX_LEN);
-	__u32 len = w->l4_end - w->l4;
-	__u64 sum = 0;
-
-	if (!w->l4)
-		return 1;
-	if (len > MAX_LEN || p + 8 > end || p + len > end)
-		return 0;
-	if (w->l4_proto == PROTO_UDP && !*(__u16 *)(p + 6))
-		return w->ip == 4;
-	if (w->l4_proto != PROTO_ICMP)
-		sum = w->src + w->dst + bpf_htons(w->l4_proto) + bpf_htons(len);
-	return add_up(p, end, len, sum) == 0xffff;
 }
 
 // Looks for the signature behind every header that packet.Walk knows: those that the fast path does not follow, and

@@ -2,8 +2,11 @@
 // some 10 ns a header, and only asked where the fast path found no signature.
 #pragma once
 #include <linux/bpf.h>
+#include <linux/in.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+
+#include "checksum.bpf.h"
 
 #define MAX_HEADERS 24 // packet.MaxStack
 
@@ -334,4 +337,22 @@ __noinline int walk_header(struct xdp_md *ctx, struct walk *w)
 		break;
 	}
 	return w->at != AT_END;
+}
+
+// Whether the innermost L4 checksum is right, or there is none.
+static __always_inline int sum_right(struct walk *w, __u8 *data, __u8 *end)
+{
+	__u8 *p = data + (w->l4 & 0xfff);
+	__u32 len = w->l4_end - w->l4;
+	__u64 sum = 0;
+
+	if (!w->l4)
+		return 1;
+	if (len > 0xfff || p + 8 > end || p + len > end)
+		return 0;
+	if (w->l4_proto == IPPROTO_UDP && !*(__u16 *)(p + 6))
+		return w->ip == 4;
+	if (w->l4_proto != IPPROTO_ICMP)
+		sum = w->src + w->dst + bpf_htons(w->l4_proto) + bpf_htons(len);
+	return add_up(p, end, len, sum) == 0xffff;
 }
