@@ -173,16 +173,16 @@ func twoInterfaces() []File {
 // allBlocks: every kind of block there is, in three sections of both byte orders.
 func allBlocks() []File {
 	p := newPcapng(little)
-	other := func(kind uint32, n int) { p.block(kind, payload(n, int(kind))) }
+	custom := func(kind uint32, n int) { p.block(kind, append(p.order.AppendUint32(nil, 32119), payload(n, n)...)) }
 	p.interfaceOf(linkEthernet, 0, append(resolution(9), option{optName, []byte("eth0")}, option{optFilter, []byte("\x00udp port 9")}, option{optComment, []byte("first")}))
 	p.enhanced(start, sent(0, start, frame(60, 0)), option{optComment, []byte("hello")})
-	other(blockNames, 40)
+	p.names("\xc6\x12\x00\x01", "tester")
 	p.simple(sent(0, 0, frame(61, 1)))
-	other(blockSecrets, 17)
+	p.secrets("CLIENT_RANDOM 00 00\n")
 	p.old(start+1000, sent(0, start+1000, frame(62, 2)))
-	other(blockCustom, 4)
-	other(blockCustomKeep, 400)
-	other(0x80000001, 0)
+	custom(blockCustom, 4)
+	custom(blockCustomKeep, 400)
+	p.block(0x80000001, nil)
 	p.enhanced(start+2000, sent(0, start+2000, frame(63, 3)), option{optFlags, p.order.AppendUint32(nil, 1)}, option{0x8001, payload(5, 0)})
 	merged := p.enhanced(start+3000, Packet{Data: frame(1000, 4), Orig: 1000, TimeNs: start + 3000, Why: "merged"}, option{optComment, []byte("wirespeed: merged")})
 	merged.Merged = true
@@ -195,13 +195,26 @@ func allBlocks() []File {
 	p.old(start/1000+5, sent(0, start/1000*1000+5000, frame(66, 7)))
 
 	p.begin(little)
-	other(blockCustom, 1)
+	custom(blockCustom, 1)
 	p.interfaceOf(linkEthernet, math.MaxUint32, resolution(9))
 	p.interfaceOf(linkEthernet, 0, append(resolution(9), option{optFCSLen, []byte{4}}))
 	p.enhanced(start+1e9, sent(1, start+1e9, append(frame(60, 8), 1, 2, 3, 4)))
 	withFlags := p.enhanced(start+2e9, sent(0, start+2e9, append(frame(60, 9), 1, 2, 3, 4)), option{optFlags, p.order.AppendUint32(nil, 4<<5)})
 	withFlags.FCSLen = 4
 	return []File{p.file("all-blocks.pcapng")}
+}
+
+// names appends the name of an IPv4 address.
+func (p *pcapng) names(address, name string) {
+	record := address + name + "\x00"
+	b := p.order.AppendUint16(p.order.AppendUint16(nil, 1), uint16(len(record)))
+	p.block(blockNames, append(pad4(append(b, record...)), 0, 0, 0, 0))
+}
+
+// secrets appends a log of TLS keys.
+func (p *pcapng) secrets(log string) {
+	b := p.order.AppendUint32(p.order.AppendUint32(nil, 0x544c534b), uint32(len(log)))
+	p.block(blockSecrets, append(b, log...))
 }
 
 // statistics appends what interface 0 has received and dropped.
