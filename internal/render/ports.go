@@ -165,7 +165,34 @@ func (t *portTable) frames() {
 	t.rx("foreign frames", func(_ string, a at) string { return count(a.Rx.Foreign) })
 	t.rx("frames of another run", func(_ string, a at) string { return unlessZero(a.Rx.Stale) })
 	t.rx("of an unknown stream", func(_ string, a at) string { return unlessZero(a.Rx.BadStream) })
+	t.captured()
 	t.rx("bytes (with FCS)", func(_ string, a at) string { return count(a.Rx.Bytes) })
+}
+
+// captured are the counts of what was written to files.
+func (t *portTable) captured() {
+	row := func(label string, cell func(c *report.Capture) string) {
+		t.rx(label, func(_ string, a at) string {
+			if a.Rx.Capture == nil {
+				return ""
+			}
+			return cell(a.Rx.Capture)
+		})
+	}
+	row("written to", func(c *report.Capture) string {
+		switch n := len(c.Files); {
+		case n == 0:
+			return "no file"
+		case n > 1 || c.Removed > 0:
+			return fmt.Sprintf("%d files to %s", n, c.Files[n-1])
+		default:
+			return c.Files[0]
+		}
+	})
+	row("frames written", func(c *report.Capture) string { return count(c.Frames) })
+	row("  merged by the kernel", func(c *report.Capture) string { return unlessZero(c.Merged) })
+	row("  truncated", func(c *report.Capture) string { return unlessZero(c.Truncated) })
+	row("  files removed again", func(c *report.Capture) string { return unlessZero(uint64(c.Removed)) })
 }
 
 // rates are how fast frames left and arrived. The shares of the line are left out where there is no line: the row of the

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wirespeed/wirespeed/internal/capture"
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/program"
-	"github.com/wirespeed/wirespeed/internal/tune"
 	"github.com/wirespeed/wirespeed/internal/replay"
+	"github.com/wirespeed/wirespeed/internal/tune"
 	"github.com/wirespeed/wirespeed/internal/wire"
 	"github.com/wirespeed/wirespeed/stream"
 )
@@ -22,8 +23,8 @@ type sender struct {
 	link   engine.Link
 	lock   func()
 	set    *stream.Set
-	plan   engine.Plan
 	replay *replay.Capture // nil: streams are sent
+	plan   engine.Plan
 	chosen chosen
 	port   engine.Port
 
@@ -39,11 +40,12 @@ type sender struct {
 
 // receiver is one receive port of a run.
 type receiver struct {
-	target engine.Target
-	link   engine.Link
-	lock   func()
-	chosen chosen
-	recv   engine.Receiver
+	target  engine.Target
+	link    engine.Link
+	lock    func()
+	chosen  chosen
+	recv    engine.Receiver
+	capture capture.Receiver // nil: nothing is written
 
 	before, after engine.DeviceCounters
 	hasDevice     bool
@@ -348,11 +350,11 @@ func (s *sender) compile(set *stream.Set, dst *[6]byte) error {
 
 // rate resolves the asked rate against the line.
 func (s *sender) rate() error {
-	num, den := s.plan.Program.MeanSize()
-	f, err := s.set.Rate.FPSMean(num, den, s.link.SpeedBps)
 	if s.replay != nil {
 		return s.replayRate()
 	}
+	num, den := s.plan.Program.MeanSize()
+	f, err := s.set.Rate.FPSMean(num, den, s.link.SpeedBps)
 	if err != nil {
 		return UsageOf(fmt.Errorf("%s: %w", s.target, err))
 	}

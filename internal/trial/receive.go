@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wirespeed/wirespeed/internal/capture"
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/report"
@@ -15,7 +16,8 @@ import (
 type ReceiveSpec struct {
 	Rx       engine.Target
 	Duration time.Duration // 0: until ctx ends, which is the normal end
-	Count    uint64        // ends when that many frames of the run have arrived; 0: no limit
+	Count    uint64        // ends when that many frames of the run have arrived, or with Capture were written; 0: no limit
+	Capture  *capture.Spec // write what arrives; nil: only count
 	// SameClock says that the sender reads this machine's clock, or one that agrees with it; else latency is unknown.
 	SameClock bool
 	MaxLoss   *float64
@@ -31,12 +33,16 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 	u := &run{Runner: r, spec: Spec{MaxLoss: s.MaxLoss, Strict: s.Strict, Command: s.Command}, began: time.Now()}
 	defer u.close()
 	x := &receiver{target: s.Rx}
+	rec, err := u.createCapture(s.Capture)
+	if err != nil {
+		return nil, err
+	}
 	if err := u.facts1(ctx, s.Rx, true, &x.link, &x.lock); err != nil {
 		return nil, err
 	}
 	u.rx = []*receiver{x}
-	var err error
-	if x.chosen, err = u.chooseReceiver(ctx, s.Rx, engine.Expect{Learn: true}); err != nil {
+	expect := engine.Expect{Learn: true, Capture: rec != nil}
+	if x.chosen, err = u.chooseReceiver(ctx, s.Rx, expect); err != nil {
 		return nil, err
 	}
 	x.recv, err = x.chosen.engine.(engine.ReceiverEngine).OpenReceiver(ctx, s.Rx, u.config(false))
@@ -44,8 +50,11 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 		return nil, EnvironmentOf(err)
 	}
 	u.atEnd(x.recv.Close, "close "+s.Rx.String())
-	if err := x.recv.Load(engine.Expect{Learn: true}); err != nil {
+	if err := x.recv.Load(expect); err != nil {
 		return nil, EnvironmentOf(err)
+	}
+	if err := x.record(rec); err != nil {
+		return nil, err
 	}
 	if err := u.readBefore(); err != nil {
 		return nil, err
@@ -70,6 +79,7 @@ func (u *run) watch(ctx context.Context, s ReceiveSpec) {
 		ctx, cancel = context.WithTimeout(ctx, s.Duration)
 		defer cancel()
 	}
+	polls := s.Count > 0 || s.Capture != nil
 	poll := time.NewTicker(receivePoll)
 	defer poll.Stop()
 	last, next := u.moment(), time.Now().Add(tickEvery)
@@ -79,7 +89,7 @@ func (u *run) watch(ctx context.Context, s ReceiveSpec) {
 			return
 		case <-poll.C:
 		}
-		if s.Count == 0 && time.Now().Before(next) {
+		if !polls && time.Now().Before(next) {
 			continue
 		}
 		now := u.moment()
@@ -90,7 +100,7 @@ func (u *run) watch(ctx context.Context, s ReceiveSpec) {
 			}
 			last = now
 		}
-		if s.Count > 0 && now.rx >= s.Count {
+		if s.Capture == nil && s.Count > 0 && now.rx >= s.Count || u.captureOver() {
 			return
 		}
 	}
@@ -118,7 +128,9 @@ func (u *run) received(s ReceiveSpec) *Outcome {
 		}
 		doc.Streams = append(doc.Streams, st)
 	}
-	if x.got.Frames == 0 {
+	if s.Capture != nil {
+		doc.Ports[0].Rx.Capture = captured(x, s.Capture, j)
+	} else if x.got.Frames == 0 {
 		j.fails(ExitShort, "nothing of a test run arrived on %s (%d other frames passed by)", x.target, x.got.Foreign)
 	}
 	u.limit(j, lost, sent)

@@ -49,7 +49,7 @@ func (e *Engine) ProbeReceive(ctx context.Context, t engine.Target) (engine.Caps
 		return engine.Caps{}, err
 	}
 	defer func() { _ = p.ns.Close() }()
-	p.caps.MaxQueues = 1
+	p.caps.MaxQueues, p.caps.Captures = 1, true
 	if p.link.XDPProgID != 0 {
 		p.caps.Unknown = append(p.caps.Unknown, fmt.Sprintf("XDP program %d is attached to %s: what it drops is not seen", p.link.XDPProgID, t.Device))
 	}

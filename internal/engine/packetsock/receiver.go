@@ -22,9 +22,11 @@ type receiver struct {
 
 	mu       sync.Mutex
 	analyser *analyse.Analyser
+	passed   uint64 // the filter, so far, dropped ones included
 	drops    uint64 // of the ring, so far
 	clock    stampClock
 	failed   error
+	rec      *recording // nil: nothing is written
 
 	ring     *rxRing // nil: not started, or stopped
 	stopping atomic.Bool
@@ -50,7 +52,7 @@ func (r *receiver) Load(e engine.Expect) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.core, r.analyser, r.drops, r.failed = core, a, 0, nil
+	r.core, r.analyser, r.passed, r.drops, r.failed, r.rec = core, a, 0, 0, nil, nil
 	return nil
 }
 
@@ -61,9 +63,14 @@ func (r *receiver) Start() error {
 	}
 	r.clock = newStampClock()
 	err := r.ns.Do(func() (err error) {
-		r.ring, err = newRxRing(r.link.Index)
+		r.ring, err = newRxRing(r.ringConfig())
 		return err
 	})
+	if err == nil && r.rec != nil {
+		if err = r.beginRecord(); err != nil {
+			r.ring.close()
+		}
+	}
 	if err != nil {
 		r.ring = nil
 		return fmt.Errorf("receive on %s: %w", r.link.Name, err)
@@ -107,15 +114,13 @@ func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 			return
 		}
 		if ring.ready() {
-			r.mu.Lock()
-			r.clock.follow()
-			ring.block(r.analyser, &r.clock)
-			r.mu.Unlock()
+			r.take(ring)
 			continue
 		}
 		if !stopped.IsZero() && time.Since(stopped) > tailQuiet {
 			return
 		}
+		r.idle()
 		if err := ring.wait(); err != nil {
 			r.mu.Lock()
 			r.failed = fmt.Errorf("receive on %s: %w", r.link.Name, err)
@@ -123,6 +128,19 @@ func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 			return
 		}
 	}
+}
+
+// take analyses the next block, which is ready.
+func (r *receiver) take(ring *rxRing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clock.follow()
+	if r.rec == nil {
+		ring.block(r.analyser, &r.clock)
+		return
+	}
+	ring.record(r.analyser, &r.clock, r.rec)
+	r.rec.flushOften(time.Now())
 }
 
 // Snapshot may be called at any time.
@@ -148,8 +166,9 @@ func (r *receiver) countDrops() {
 	if r.ring == nil {
 		return
 	}
-	if n, err := r.ring.dropped(); err == nil {
-		r.drops += n
+	if passed, dropped, err := r.ring.counts(); err == nil {
+		r.passed += passed
+		r.drops += dropped
 	} else if r.failed == nil {
 		r.failed = err
 	}
@@ -165,6 +184,9 @@ func (r *receiver) Stop() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.countDrops()
+	if r.rec != nil {
+		_ = r.rec.Close() // Recorded says what failed
+	}
 	r.ring.close()
 	r.ring = nil
 	return r.failed
