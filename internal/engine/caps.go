@@ -61,14 +61,14 @@ func (c Caps) Carries(p Plan) error {
 	if len(p.Unsupported) > 0 {
 		return fmt.Errorf("%s: not run by this engine yet: %s", c.Engine, strings.Join(p.Unsupported, ", "))
 	}
+	if err := p.Program.CheckSequence(p.Queues); err != nil {
+		return fmt.Errorf("%s: %w", c.Engine, err)
+	}
 	if err := c.carriesFrames(p.Program); err != nil {
 		return err
 	}
 	if p.Queues > c.MaxQueues {
 		return fmt.Errorf("%s: %d queues asked for, %s has %d: give fewer --queues", c.Engine, p.Queues, c.Link.Name, c.MaxQueues)
-	}
-	if p.Program.Source != nil && p.Queues > 1 {
-		return fmt.Errorf("%s: a capture that is read while it is sent goes through one queue: give --queues 1, or --preload", c.Engine)
 	}
 	if p.Paced() && !c.Paces {
 		return fmt.Errorf("%s: cannot keep a rate", c.Engine)

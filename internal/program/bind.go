@@ -14,7 +14,7 @@ func (p *Program) CheckBinding(b Binding) error {
 	if b.Queues < 1 || b.Queue < 0 || b.Queue >= b.Queues {
 		return fmt.Errorf("queue %d of %d does not exist", b.Queue, b.Queues)
 	}
-	if err := p.checkSequence(b.Queues); err != nil {
+	if err := p.CheckSequence(b.Queues); err != nil {
 		return err
 	}
 	if b.LastSeq != nil && len(b.LastSeq) != len(p.Streams) {

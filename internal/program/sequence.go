@@ -56,8 +56,8 @@ const (
 	SourceEnd
 )
 
-// checkSequence refuses what cannot be played on so many queues.
-func (p *Program) checkSequence(queues int) error {
+// CheckSequence refuses a sequence or a source that cannot be played on so many queues; other programs are fine.
+func (p *Program) CheckSequence(queues int) error {
 	s := p.Sequence
 	switch {
 	case s == nil && p.Source == nil:

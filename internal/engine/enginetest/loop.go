@@ -143,6 +143,25 @@ func (l *Loop) receive(t *testing.T, e engine.Expect) engine.Receiver {
 	return r
 }
 
+// cannotOpen looks for a port that does not exist.
+func (l *Loop) cannotOpen(t *testing.T) {
+	t.Helper()
+	missing := l.TxTarget
+	missing.Device = "nosuchdev0"
+	if p, ok := l.Tx.(engine.Portless); ok {
+		if l.Missing == "" {
+			t.Logf("every address can be opened: %s", p.Portless())
+			return
+		}
+		missing.Device = l.Missing
+	} else if _, err := l.Tx.Probe(context.Background(), missing); err == nil {
+		t.Error("found a device that does not exist")
+	}
+	if _, err := l.Tx.Open(context.Background(), missing, l.config(t)); err == nil {
+		t.Error("opened a device that does not exist")
+	}
+}
+
 const (
 	testRun = 42
 	idBase  = 10

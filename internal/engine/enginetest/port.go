@@ -37,6 +37,15 @@ func Run(t *testing.T, f Factory) {
 		{"paced", paced},
 		{"leaves the host as it was", unchanged},
 		{"no allocations", noAllocations},
+		{"replay", replayWhole},
+		{"replay with signatures", replaySigned},
+		{"replay on two queues", replayTwoQueues},
+		{"replay with recorded gaps", replayRecorded},
+		{"replay for a time", replayFor},
+		{"replay at a rate", replayAtRate},
+		{"replay without an end", replayForever},
+		{"replay from a source", replaySource},
+		{"replay refuses", replayRefuses},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, f) })
 	}
@@ -259,25 +268,6 @@ func refuses(t *testing.T, f Factory) {
 		t.Errorf("after refusing it does not run: %v, %+v", err, port.Counters())
 	}
 	l.cannotOpen(t)
-}
-
-// cannotOpen looks for a port that does not exist.
-func (l *Loop) cannotOpen(t *testing.T) {
-	t.Helper()
-	missing := l.TxTarget
-	missing.Device = "nosuchdev0"
-	if p, ok := l.Tx.(engine.Portless); ok {
-		if l.Missing == "" {
-			t.Logf("every address can be opened: %s", p.Portless())
-			return
-		}
-		missing.Device = l.Missing
-	} else if _, err := l.Tx.Probe(context.Background(), missing); err == nil {
-		t.Error("found a device that does not exist")
-	}
-	if _, err := l.Tx.Open(context.Background(), missing, l.config(t)); err == nil {
-		t.Error("opened a device that does not exist")
-	}
 }
 
 func orderOfCalls(t *testing.T, f Factory) {

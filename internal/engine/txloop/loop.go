@@ -83,6 +83,9 @@ func check(p *engine.Plan, maxBatch int) error {
 	if p.Queues < 1 {
 		return fmt.Errorf("%d queues: at least 1 is needed", p.Queues)
 	}
+	if err := p.Program.CheckSequence(p.Queues); err != nil {
+		return err
+	}
 	if p.Batch < 0 || p.Batch > maxBatch {
 		return fmt.Errorf("a batch of %d frames: this engine hands over 1 to %d at once", p.Batch, maxBatch)
 	}
