@@ -60,16 +60,14 @@ func usual(t *rapid.T) stream.Stream {
 	return st
 }
 
-// wrong is by how much each checksum of a frame differs from the right one, by header; an absent one by nothing.
-func wrong(b []byte) map[int]uint16 {
-	l, _ := packet.Walk(b)
+// wrong is by how much each checksum of a frame with this layout differs from the right one, by header; an absent one by
+// nothing.
+func wrong(b []byte, l *packet.Layout) map[int]uint16 {
 	out := map[int]uint16{}
 	for i := range l.Stack[:l.Depth] {
-		alone := l
-		alone.Depth = i + 1
 		whole := bytes.Clone(b)
-		mendOne(whole, &l, i)
-		at := placeOf(&l, i)
+		mendOne(whole, l, i)
+		at := placeOf(l, i)
 		if at == 0 || at+2 > len(b) {
 			continue
 		}
@@ -198,10 +196,10 @@ func TestEditsKeepChecksums(t *testing.T) {
 			if f.VLAN != "" {
 				continue // offsets move
 			}
-			was, is := wrong(in[i]), wrong(out[i])
+			l, _ := packet.Walk(in[i]) // a changed port may hide what is behind it
+			was, is := wrong(in[i], &l), wrong(out[i], &l)
 			for h, d := range was {
 				if is[h] != d {
-					l, _ := packet.Walk(in[i])
 					rt.Fatalf("flags %+v %+v: %s header at %d was wrong by %#x, is by %#x\n%x\n%x", f, r, l.Stack[h].Kind, l.Stack[h].Off, d, is[h], in[i], out[i])
 				}
 			}
