@@ -98,9 +98,7 @@ const (
 func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 	defer close(r.done)
 	runtime.LockOSThread()
-	var set unix.CPUSet
-	set.Set(core)
-	err := unix.SchedSetaffinity(0, &set)
+	err := r.pin(core)
 	pinned <- err
 	if err != nil {
 		return
@@ -128,6 +126,17 @@ func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 			return
 		}
 	}
+}
+
+// pin keeps the thread on its core. One that writes files goes where there is room: it waits for disks, and what else runs
+// here is not known.
+func (r *receiver) pin(core int) error {
+	if r.rec != nil {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(core)
+	return unix.SchedSetaffinity(0, &set)
 }
 
 // take analyses the next block, which is ready.
