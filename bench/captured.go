@@ -40,7 +40,7 @@ func captured(ctx context.Context, s settings) (string, error) {
 	file := filepath.Join(s.dir, "captured.pcapng")
 	const own = "wirespeed receive --write"
 	recorders := []recorder{
-		{contender: contender{name: own, command: []string{s.wirespeed, "receive", "packet:vb@" + w.b + "?ring=" + recorderMiB + "MiB", "--quiet", "--overwrite", "--write", file}}},
+		{contender: contender{name: own, command: []string{s.wirespeed, "receive", "packet:vb@" + w.b, "--ring", recorderMiB + "MiB", "--quiet", "--overwrite", "--write", file}}},
 		{contender: peer("dumpcap", "dumpcap", "-q", "-i", "vb", "-B", recorderMiB, "-w", file), inB: true},
 		{contender: peer("tcpdump", "tcpdump", "-i", "vb", "-n", "-B", "65536", "-w", file), inB: true},
 	}
