@@ -210,7 +210,7 @@ func (d *decoder) data(v *node, at located, b *layerBody) {
 	b.data = []byte{} // given, if empty
 	for _, p := range parts {
 		if p.kind != scalar {
-			d.is(p, scalar, located{p.pos, at.path}, "needs a value", "write "+dataForms(b.kind.Data))
+			d.is(p, scalar, located{p.pos, at.path}, "needs a value", "write "+dataForms(b.kind.Data)+"; inside { } put each in quotes")
 			b.broken = true
 			continue
 		}

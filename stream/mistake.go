@@ -54,7 +54,16 @@ type notes struct {
 	seen map[Mistake]bool
 }
 
+// maxMistakes are noted at most: more would hide each other.
+const maxMistakes = 1000
+
 func (n *notes) add(p pos, path, message, mend string) {
+	if len(n.list) >= maxMistakes {
+		return
+	}
+	if len(n.list) == maxMistakes-1 {
+		path, message, mend = "", fmt.Sprintf("there are more than %d mistakes", maxMistakes-1), "mend those first"
+	}
 	m := Mistake{File: n.file, Line: p.line, Column: p.col, Path: path, Message: message, Mend: mend}
 	if n.seen[m] {
 		return

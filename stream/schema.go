@@ -36,8 +36,12 @@ func streamSchema() *jsonschema.Schema {
 	names := kindNames()
 	one := object("One header with its fields.")
 	one.MinProperties, one.MaxProperties = ref(1), ref(1)
-	for _, n := range names {
-		one.Properties.Set(n, &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Ref: "#/$defs/" + n}, {Type: "null"}}})
+	for _, k := range packet.Kinds() {
+		forms := []*jsonschema.Schema{{Ref: "#/$defs/" + k.Name}, {Type: "null"}}
+		if k.Data != nil && len(k.Fields) == 0 {
+			forms = append(forms, dataSchema(k.Data)) // - raw: hex:DEADBEEF
+		}
+		one.Properties.Set(k.Name, &jsonschema.Schema{AnyOf: forms})
 	}
 	s := object("A sequence of frames with the same headers.",
 		prop{"name", describe(&jsonschema.Schema{Type: "string"}, "Name in reports, different for every stream. Default stream1, stream2, ...")},
@@ -46,7 +50,9 @@ func streamSchema() *jsonschema.Schema {
 		prop{"layers", describe(&jsonschema.Schema{Type: "array", MinItems: ref(1), Items: &jsonschema.Schema{
 			AnyOf: []*jsonschema.Schema{{Type: "string", Enum: anys(names)}, one},
 		}}, "Headers, the outermost first.")},
-		prop{"payload", object("What follows the signature.", prop{"fill", describe(textOrNumber(), "Known fills: "+fillForms+". Default 0x00.")})},
+		prop{"payload", object("What follows the last header: signature, then fill, some of it varied.",
+			prop{"fill", describe(textOrNumber(), "Known fills: "+fillForms+". Default 0x00.")},
+			prop{"modify", describe(&jsonschema.Schema{Type: "array", MaxItems: ref(maxModify), Items: modifySchema()}, "Bits of the payload with a value of their own.")})},
 		prop{"signature", describe(&jsonschema.Schema{Type: "string", Enum: []any{"auto", "full", "short", "none"}}, "Form of the test signature. Default auto: the largest that fits the smallest frame.")},
 		prop{"rate", describe(textOrNumber(), "A rate of this stream's own, instead of a weight.")},
 		prop{"start_after", describe(&jsonschema.Schema{Type: "string"}, "Time from the start of the run to this stream's first frame: 10ms.")},
@@ -56,8 +62,24 @@ func streamSchema() *jsonschema.Schema {
 	return s
 }
 
+func modifySchema() *jsonschema.Schema {
+	s := object("Bits of the payload.",
+		prop{"offset", describe(between(0, maxData), "Bytes from the end of the last header. The signature is there, if there is one.")},
+		prop{"bit", describe(between(0, 7), "Bits from the left of that byte. Default 0.")},
+		prop{"bits", describe(between(1, 128), "Width.")},
+		prop{"value", describe(fieldSchema(&packet.Field{Bits: 128}), "A number or a modifier.")})
+	s.Required = []string{"offset", "bits", "value"}
+	return s
+}
+
+// dataSchema takes one value, or a list of them one behind the other.
+func dataSchema(d *packet.Data) *jsonschema.Schema {
+	return describe(&jsonschema.Schema{AnyOf: []*jsonschema.Schema{textOrNumber(), {Type: "array", Items: textOrNumber()}}},
+		strings.ToUpper(d.Doc[:1])+d.Doc[1:]+". Write "+dataForms(d)+".")
+}
+
 func kindSchema(k *packet.Kind) *jsonschema.Schema {
-	s := object(fmt.Sprintf("Header %s, %d bytes.", k.Name, k.Len))
+	s := object("Header " + k.Name + ".")
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		v := fieldSchema(f)
@@ -69,6 +91,9 @@ func kindSchema(k *packet.Kind) *jsonschema.Schema {
 		}
 		v.Description = strings.ToUpper(doc[:1]) + doc[1:]
 		s.Properties.Set(f.Name, v)
+	}
+	if k.Data != nil {
+		s.Properties.Set(k.Data.Name, dataSchema(k.Data))
 	}
 	// The full display filter name is as good as the short one.
 	s.PatternProperties = map[string]*jsonschema.Schema{"^" + regexp.QuoteMeta(wiresharkPrefix(k)) + `\.`: textOrNumber()}

@@ -17,6 +17,9 @@ const (
 	maxFile  = 1 << 20
 	maxDepth = 32  // of mappings and lists
 	maxOpen  = 256 // brackets that are open at once, and indicators such as "- " at the start of one line
+	// The parser's time grows with the square of the keys of one mapping, and of the documents.
+	maxKeyLines  = 1 << 14 // lines with a colon
+	maxDocuments = 8       // lines that begin a document
 )
 
 // node is a value of a YAML or JSON file with its place. Scalars are kept as they were written: 0x88a8 stays 0x88a8, and
@@ -66,14 +69,20 @@ func readTree(data []byte, n *notes) *node {
 		n.add(p, "", "nested too deep", fmt.Sprintf("a definition needs no more than %d levels", maxDepth))
 		return nil
 	}
+	if p, what := tooMany(data); what != "" {
+		n.add(p, "", what, "use modifiers and sizes that vary instead of more streams")
+		return nil
+	}
 	file, err := parseYAML(data)
 	if err != nil {
-		p, message := start, err.Error()
+		p, message := start, ""
 		if ye, ok := errors.AsType[yaml.Error](err); ok {
-			message = ye.GetMessage()
+			message = ye.GetMessage() // Error would print the source, in time that grows with the square of its length
 			if t := ye.GetToken(); t != nil && t.Position != nil {
 				p = pos{max(1, t.Position.Line), max(1, t.Position.Column)}
 			}
+		} else {
+			message = err.Error()
 		}
 		n.add(p, "", "not YAML or JSON: "+shorten(firstLine(message)), "look at the indentation, the brackets and the quotes around here")
 		return nil
@@ -121,6 +130,27 @@ func tooDeep(data []byte) (pos, bool) {
 		}
 	}
 	return pos{}, false
+}
+
+// tooMany finds where there is more of something than any definition needs; what is empty where there is not.
+func tooMany(data []byte) (p pos, what string) {
+	keys, docs, number := 0, 0, 0
+	for line := range bytes.Lines(data) {
+		number++
+		if bytes.HasPrefix(line, []byte("---")) {
+			docs++
+		}
+		if bytes.IndexByte(line, ':') >= 0 {
+			keys++
+		}
+		switch {
+		case docs > maxDocuments:
+			return pos{number, 1}, fmt.Sprintf("more than %d documents", maxDocuments)
+		case keys > maxKeyLines:
+			return pos{number, 1}, fmt.Sprintf("more than %d lines with keys", maxKeyLines)
+		}
+	}
+	return pos{}, ""
 }
 
 // parseYAML guards against faults of the YAML parser: whatever the bytes are, the caller gets an error, not a crash.
