@@ -32,6 +32,7 @@ type grammar struct {
 	Send    sendCmd    `cmd:"" help:"Send, and with --rx receive and analyse. Example: wirespeed send va@A --rx vb@B --count 1000000"`
 	Receive receiveCmd `cmd:"" help:"Count and analyse what arrives until Ctrl-C. Example: wirespeed receive vb@B"`
 	Rate    rateCmd    `cmd:"" help:"Wire arithmetic: frames, bits and gaps of a rate. Example: wirespeed rate --size 64 --link 1G"`
+	Pcap    PcapCmd    `cmd:"" help:"Capture files: what they hold, and what of it can be sent. Example: wirespeed pcap info trace.pcapng"`
 	Lab     LabCmd     `cmd:"" help:"Test topologies of network namespaces. Example: wirespeed lab up pair --name x"`
 	Restore RestoreCmd `cmd:"" help:"Undo what a crash left behind on this host. Example: wirespeed restore"`
 	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of a stream file or of a result. Example: wirespeed schema stream"`

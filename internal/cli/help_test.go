@@ -22,7 +22,7 @@ func TestWrongUseNamesItsHelp(t *testing.T) {
 
 // TestHelpFitsEightyColumns: of every verb.
 func TestHelpFitsEightyColumns(t *testing.T) {
-	for _, verb := range []string{"", "demo", "ports", "show", "send", "receive", "rate", "lab", "lab up", "lab down", "lab list", "lab exec", "restore", "schema", "version"} {
+	for _, verb := range []string{"", "demo", "ports", "show", "send", "receive", "rate", "pcap", "pcap info", "pcap check", "lab", "lab up", "lab down", "lab list", "lab exec", "restore", "schema", "version"} {
 		var out, err bytes.Buffer
 		if exit := Run(context.Background(), append(strings.Fields(verb), "--help"), nil, &out, &err); exit != 0 || !strings.Contains(out.String(), "Usage: wirespeed") {
 			t.Errorf("%s: exit %d, %s", verb, exit, err.String())

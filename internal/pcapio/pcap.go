@@ -73,6 +73,7 @@ func (r *Reader) pcapHeader(b []byte) error {
 		i.FCSLen = int(link>>28) * 2
 	}
 	r.ifaces, r.sections = []Interface{i}, 1
+	r.noteOrder()
 	r.w.skip(pcapHead)
 	return nil
 }

@@ -248,6 +248,7 @@ func (r *Reader) section(b []byte) error {
 	r.dropped += len(r.ifaces) - keep
 	r.ifaces = r.ifaces[:0]
 	r.sections++
+	r.noteOrder()
 	return nil
 }
 

@@ -73,7 +73,8 @@ type Reader struct {
 	file   *os.File // that Open opened
 	format Format
 	gzip   bool
-	big    bool // byte order, of the section in pcapng
+	big    bool    // byte order, of the section in pcapng
+	orders [2]bool // byte orders there were: little, big
 
 	recordHead int // pcap: bytes before each packet
 	nsPerTick  int64
@@ -185,8 +186,25 @@ func (r *Reader) Format() Format { return r.format }
 // Gzip is whether the file is compressed.
 func (r *Reader) Gzip() bool { return r.gzip }
 
-// BigEndian is the byte order, of the latest section.
-func (r *Reader) BigEndian() bool { return r.big }
+// ByteOrder is that of the sections so far: little, big or mixed.
+func (r *Reader) ByteOrder() string {
+	switch r.orders {
+	case [2]bool{false, true}:
+		return "big"
+	case [2]bool{true, true}:
+		return "mixed"
+	}
+	return "little"
+}
+
+// noteOrder keeps the byte order of a section.
+func (r *Reader) noteOrder() {
+	if r.big {
+		r.orders[1] = true
+	} else {
+		r.orders[0] = true
+	}
+}
 
 // Sections is how many there are so far; a pcap file is one.
 func (r *Reader) Sections() int { return r.sections }
