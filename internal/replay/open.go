@@ -24,12 +24,6 @@ type Limits struct {
 	Stdin    io.Reader
 }
 
-// What is kept in memory at most, in bytes of frames: without being asked, and when --preload asks for it.
-const (
-	AutoPreload = 128 << 20
-	MostPreload = 1 << 30
-)
-
 // longGap is the longest gap that is waited out without being asked for by --max-gap. ns.
 const longGap = 24 * 3600 * 1e9
 
@@ -117,7 +111,7 @@ func (c *Capture) Close() error {
 // it, can be sent. An error is an *Error, or says what the file system or ctx said.
 func Open(ctx context.Context, r *stream.Replay, l Limits) (*Capture, error) {
 	c := &Capture{Replay: r}
-	piped := r.File == "-"
+	piped, size := r.File == "-", int64(0)
 	if !piped {
 		info, err := os.Stat(r.File)
 		if err != nil {
@@ -126,7 +120,7 @@ func Open(ctx context.Context, r *stream.Replay, l Limits) (*Capture, error) {
 		if info.IsDir() {
 			return nil, refuse("give the path of a capture file", "%s is a directory", r.File)
 		}
-		piped = !info.Mode().IsRegular()
+		piped, size = !info.Mode().IsRegular(), info.Size()
 	}
 	if piped && r.Preload != stream.PreloadYes {
 		if r.Loop != 1 {
@@ -134,7 +128,7 @@ func Open(ctx context.Context, r *stream.Replay, l Limits) (*Capture, error) {
 		}
 		return c, c.openPipe(ctx, l)
 	}
-	seq, err := c.scan(ctx, l)
+	seq, err := c.scan(ctx, l, size)
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +156,8 @@ func times(n uint64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// scan reads the whole capture. The sequence is nil where it is not to be, or cannot be, in memory.
-func (c *Capture) scan(ctx context.Context, l Limits) (*program.Sequence, error) {
+// scan reads the whole capture of size bytes, 0: not known. The sequence is nil where it is not to be, or cannot be, in memory.
+func (c *Capture) scan(ctx context.Context, l Limits, size int64) (*program.Sequence, error) {
 	r := c.Replay
 	file, err := pcapio.Open(r.File, l.Stdin)
 	if err != nil {
@@ -174,18 +168,11 @@ func (c *Capture) scan(ctx context.Context, l Limits) (*program.Sequence, error)
 	if err != nil {
 		return nil, refuse("", "%v", err)
 	}
-	keep, most := r.Preload != stream.PreloadNo, AutoPreload
-	if r.Preload == stream.PreloadYes {
-		most = MostPreload
-	}
-	seq := &program.Sequence{}
+	keep := newKeeper(r, size)
 	var p pcapio.Packet
-	for {
+	for r.Limit == 0 || c.facts.Packets < r.Limit {
 		if c.facts.Packets&4095 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
-		}
-		if r.Limit > 0 && c.facts.Packets == r.Limit {
-			break
 		}
 		if err := file.Next(&p); err == io.EOF {
 			break
@@ -196,33 +183,14 @@ func (c *Capture) scan(ctx context.Context, l Limits) (*program.Sequence, error)
 			break
 		}
 		var f program.SequenceFrame
-		b := m.make(&p, &f)
-		if b == nil || !keep {
-			continue
-		}
-		if len(seq.Bytes)+len(b) > most {
-			if r.Preload == stream.PreloadYes {
-				return nil, refuse("--no-preload reads it while it is sent", "the frames of %s take more than the %d MiB that are kept in memory", r.Name(), most>>20)
+		if b := m.make(&p, &f); b != nil {
+			if err := keep.add(b, f); err != nil {
+				return nil, err
 			}
-			keep, seq = false, &program.Sequence{}
-			continue
 		}
-		appendFrame(seq, b, f)
 	}
 	m.finish()
-	if !keep {
-		return nil, nil
-	}
-	return seq, nil
-}
-
-// appendFrame keeps a frame, at a multiple of 8.
-func appendFrame(seq *program.Sequence, b []byte, f program.SequenceFrame) {
-	var zero [8]byte
-	seq.Bytes = append(seq.Bytes, zero[:-len(seq.Bytes)&7]...)
-	f.At = len(seq.Bytes)
-	seq.Bytes = append(seq.Bytes, b...)
-	seq.Frames = append(seq.Frames, f)
+	return keep.seq, nil
 }
 
 // judge refuses a capture that was read in full and cannot be sent as asked.

@@ -57,7 +57,9 @@ func (u *run) openReplay(ctx context.Context, x *sender) error {
 	if len(s.Rx) > 0 && f.ManyMACs {
 		return Usage("give one to all of them, as in --src-mac 02:00:00:00:00:01", "the capture has more than %d source addresses, by which a receiver would have to know its frames", len(f.SrcMACs))
 	}
-	u.describe(c, &f)
+	if len(u.tx) == 0 { // once, whatever the number of ports
+		u.describe(c, &f)
+	}
 	return nil
 }
 
@@ -159,7 +161,7 @@ func (u *run) replayAmount(c *replay.Capture) (count uint64, d time.Duration, er
 		return 0, 0, Usage("--loop 0 is again and again", "--loop %d: no run sends that many frames", c.Rounds())
 	}
 	if s.Count > total {
-		return 0, 0, Usage("add --loop 0 to send it again and again", "--count %d is more than the %d frames that %s has in %d rounds", s.Count, total, c.Replay.Name(), c.Rounds())
+		return 0, 0, Usage("add --loop 0 to send it again and again", "--count %d is more than the %d frames that %s comes to", s.Count, total, c.Replay.Name())
 	}
 	return cmp.Or(s.Count, total), s.Duration, nil
 }
@@ -211,8 +213,22 @@ func (u *run) replayDoc(x *sender, tx *report.Tx, j *judge, path string) {
 		j.unknown(path+".tx.replay.loop", "again and again")
 	}
 	tx.Replay = d
+	if tx.Intended == nil {
+		why := "as many as are due in the given time, which is known before of a preloaded sequence only"
+		if !c.Scanned {
+			why = "as many as come through the pipe"
+		}
+		if c.Scanned && !x.plan.Recorded {
+			why = "as many as possible in the given time"
+		}
+		j.unknown(path+".tx.intended", "%s", why)
+	}
 	if x.plan.Recorded {
 		j.unknown(path+".tx.requested_fps", "frames are due as they were recorded")
+		if s := float64(tx.ShiftedNs) / 1e9; s > rateTolerance*(tx.DurationS-s) && !u.interrupted {
+			j.mend = "a lower --speed leaves more time, --rate max asks for none; or give the sender cores that nothing else uses (--cores)"
+			j.fails(ExitShort, "%s: the recorded gaps were not kept: stalls made it %v longer", x.target, time.Duration(tx.ShiftedNs))
+		}
 	}
 	if err := c.Err(); err != nil {
 		if bad, ok := errors.AsType[*replay.Error](err); ok {
