@@ -1,6 +1,7 @@
 package show
 
 import (
+	"encoding/hex"
 	"fmt"
 	"reflect"
 	"strings"
@@ -11,76 +12,87 @@ import (
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
 
-// layersOf decodes the headers, which end at the offset end. What is behind them is not the decoder's business: it would
-// guess a protocol from the port.
+// decoders are what the independent decoder calls the headers.
+func decoders() map[packet.HeaderKind]gopacket.LayerType {
+	return map[packet.HeaderKind]gopacket.LayerType{
+		packet.HeaderEth: layers.LayerTypeEthernet, packet.HeaderVLAN: layers.LayerTypeDot1Q, packet.HeaderMPLS: layers.LayerTypeMPLS,
+		packet.HeaderLLC: layers.LayerTypeLLC, packet.HeaderSNAP: layers.LayerTypeSNAP, packet.HeaderARP: layers.LayerTypeARP,
+		packet.HeaderIPv4: layers.LayerTypeIPv4, packet.HeaderIPv6: layers.LayerTypeIPv6, packet.HeaderHopOpts: layers.LayerTypeIPv6HopByHop,
+		packet.HeaderRouting: layers.LayerTypeIPv6Routing, packet.HeaderFragment: layers.LayerTypeIPv6Fragment, packet.HeaderDstOpts: layers.LayerTypeIPv6Destination,
+		packet.HeaderUDP: layers.LayerTypeUDP, packet.HeaderTCP: layers.LayerTypeTCP, packet.HeaderICMP: layers.LayerTypeICMPv4,
+		packet.HeaderICMPv6: layers.LayerTypeICMPv6, packet.HeaderGRE: layers.LayerTypeGRE, packet.HeaderVXLAN: layers.LayerTypeVXLAN,
+	}
+}
+
+// layersOf decodes the headers, which end at the offset end: what is behind them is payload. Where each begins is read from
+// the frame as a receiver reads it, so a decoder that guesses a protocol from a port, or gives up at a tag or label that it
+// does not know, misleads nobody; what each says is the decoder's business.
 func layersOf(raw []byte, end int) []Layer {
-	var out []Layer
-	var network gopacket.NetworkLayer
-	next := gopacket.Decoder(layers.LayerTypeEthernet)
-	for at := 0; at < end && next != nil; {
-		p := gopacket.NewPacket(raw[at:], next, gopacket.DecodeOptions{NoCopy: true})
-		next = nil
-		for _, l := range p.Layers() {
-			if at >= end {
-				break
-			}
-			at += len(l.LayerContents())
-			if n, ok := l.(gopacket.NetworkLayer); ok {
-				network = n
-			}
-			if bad, ok := l.(gopacket.ErrorLayer); ok {
-				return append(out, Layer{Name: "unknown", Problem: bad.Error().Error()})
-			}
-			d := describe(l)
-			d.ChecksumOK = verify(l, network)
-			out = append(out, d)
-			if oldTag(l) {
-				next = layers.LayerTypeDot1Q
-				break
-			}
-		}
-	}
-	return out
-}
-
-// oldTag reports whether a header announces a tag by the TPID from before 802.1ad, which the decoder does not know. The tag
-// behind it is the usual one.
-func oldTag(l gopacket.Layer) bool {
-	switch v := l.(type) {
-	case *layers.Ethernet:
-		return v.EthernetType == packet.TPIDOld
-	case *layers.Dot1Q:
-		return v.Type == packet.TPIDOld
-	default:
-		return false
-	}
-}
-
-// verify asks the decoder whether a checksum is right; nil where the header has none.
-func verify(l gopacket.Layer, network gopacket.NetworkLayer) *bool {
-	c, ok := l.(gopacket.LayerWithChecksum)
+	l, ok := packet.Walk(raw)
 	if !ok {
-		return nil
+		return []Layer{{Name: "unknown", Problem: "shorter than Ethernet and its tags"}}
 	}
-	if n, ok := l.(interface {
-		SetNetworkLayerForChecksum(gopacket.NetworkLayer) error
-	}); ok && network != nil {
-		if err := n.SetNetworkLayerForChecksum(network); err != nil {
-			return nil
+	kinds, types := map[packet.HeaderKind]*packet.Kind{}, decoders()
+	for _, k := range packet.Kinds() {
+		kinds[k.Header] = k
+	}
+	var out []Layer
+	sums := verifier{frame: raw}
+	at, last := 0, packet.Header{}
+	for _, h := range l.Stack[:l.Depth] {
+		if int(h.Off) >= end {
+			break
+		}
+		body := raw[h.Off:max(int(h.End), int(h.Off)+int(h.Len))]
+		p := gopacket.NewPacket(body, types[h.Kind], gopacket.DecodeOptions{NoCopy: true})
+		first := p.Layers()[0]
+		d := describe(first, kinds[h.Kind], raw[h.Off:int(h.Off)+int(h.Len)])
+		sums.verify(&d, first, h)
+		out = append(out, d)
+		at, last = int(h.Off)+int(h.Len), h
+	}
+	if at >= end {
+		return out
+	}
+	return append(out, rest(raw, at, end, last, types))
+}
+
+// rest describes header bytes that the walk does not follow: with the decoder's words where it knows them, else as they are.
+func rest(raw []byte, at, end int, last packet.Header, types map[packet.HeaderKind]gopacket.LayerType) Layer {
+	bytes := []Field{{"len", end - at}, {"data", shortHex(raw[at:end])}}
+	p := gopacket.NewPacket(raw[last.Off:], types[last.Kind], gopacket.DecodeOptions{NoCopy: true})
+	if bad := p.ErrorLayer(); bad != nil {
+		if text := bad.Error().Error(); !strings.HasPrefix(text, "Unable to decode ") { // of a type that nobody knows
+			return Layer{Name: "unknown", Fields: bytes, Problem: text}
+		}
+	} else if all := p.Layers(); len(all) > 1 {
+		switch all[1].LayerType() {
+		case gopacket.LayerTypePayload, gopacket.LayerTypeFragment, gopacket.LayerTypeZero:
+		default:
+			return describeAny(all[1])
 		}
 	}
-	err, result := c.VerifyChecksum()
-	if err != nil {
-		return nil
+	return Layer{Name: "raw", Fields: bytes}
+}
+
+// shortHex are the first bytes in hexadecimal.
+func shortHex(b []byte) string {
+	const most = 24
+	if len(b) > most {
+		return hex.EncodeToString(b[:most]) + "..."
 	}
-	return &result.Valid
+	return hex.EncodeToString(b)
 }
 
 // describe names the fields of a header as Wireshark does and as a stream definition takes them.
-func describe(l gopacket.Layer) Layer {
+func describe(l gopacket.Layer, kind *packet.Kind, header []byte) Layer {
 	switch v := l.(type) {
+	case gopacket.ErrorLayer:
+		d := describeKind(kind, header)
+		d.Problem = v.Error().Error()
+		return d
 	case *layers.Ethernet:
-		return Layer{Name: "eth", Fields: []Field{{"dst", v.DstMAC.String()}, {"src", v.SrcMAC.String()}, {"type", hex16(uint16(v.EthernetType))}}}
+		return Layer{Name: "eth", Fields: []Field{{"dst", v.DstMAC.String()}, {"src", v.SrcMAC.String()}, {"type", hex16(uint16(v.EthernetType) | v.Length)}}}
 	case *layers.Dot1Q:
 		return Layer{Name: "vlan", Fields: []Field{{"priority", v.Priority}, {"dei", bit(v.DropEligible)}, {"id", v.VLANIdentifier}, {"etype", hex16(uint16(v.Type))}}}
 	case *layers.IPv4:
@@ -97,7 +109,7 @@ func describe(l gopacket.Layer) Layer {
 	case *layers.TCP:
 		return describeTCP(v)
 	default:
-		return describeAny(l)
+		return describeKind(kind, header)
 	}
 }
 
