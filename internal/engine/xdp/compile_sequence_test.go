@@ -153,3 +153,26 @@ func TestReplayMakesTheBytes(t *testing.T) {
 		}
 	})
 }
+
+// A sum that comes to zero is written as 0xffff where zero means that there is none, and as zero elsewhere.
+func TestReplayedSumOfZero(t *testing.T) {
+	need.Root(t)
+	for zeroIsNone, want := range map[bool]uint16{true: 0xffff, false: 0} {
+		p := replayOf(1, 60)
+		signSome(p, packet.FormFull, 1)
+		f := &p.Sequence.Frames[0]
+		f.Sum, f.ZeroIsNone = 40, zeroIsNone
+		buf := []program.Frame{{Buf: make([]byte, 60)}}
+		bind := program.Binding{Run: 9, Queues: 1}
+		p.Bind(bind).Fill(buf, 0)
+		f.Base = packet.Fold(uint64(f.Base) + uint64(binary.BigEndian.Uint16(buf[0].Buf[f.Sum:]))) // what was missing to 0xffff
+		u, done := compiledReplay(t, p, bind, false, options{})
+		u.reset(1, 0, 0)
+		got := step(t, u, false, 0)
+		p.Bind(bind).Fill(buf, 0)
+		if sum := binary.BigEndian.Uint16(got[f.Sum:]); sum != want || !bytes.Equal(got, buf[0].Buf) {
+			t.Errorf("zero is none %v: sum %04x, want %04x\ngot  %x\nwant %x", zeroIsNone, sum, want, got, buf[0].Buf)
+		}
+		done()
+	}
+}

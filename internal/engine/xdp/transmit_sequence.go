@@ -79,6 +79,32 @@ func (u *unit) due() uint64 {
 	return max(due, left+(due-u.state.load(offPrev))/2)
 }
 
+// lookAhead is how many frames are looked at for a gap that is worth a sleep.
+const lookAhead = 64
+
+// passes is how often the program runs in one call: until it has sent what is due before the next gap that is worth a sleep, up
+// to left frames. A slot lasts slotNs where there is something to wait for.
+func (u *unit) passes(left uint64, now int64) uint32 {
+	const most = callNs / slotNs
+	s, queues := u.sequence, uint64(u.img.Queues)
+	n := uint64(len(s.Frames))
+	place := u.state.load(offPos)
+	due := func() uint64 { return u.state.load(offBase) + place/n*s.Period + s.Frames[place%n].Due }
+	end, frames := due(), uint64(1)
+	for ; frames < min(left, lookAhead); frames++ {
+		place += queues
+		next := due()
+		if next-end > sleepFrom {
+			break
+		}
+		end = next
+	}
+	if frames == lookAhead {
+		return most
+	}
+	return uint32(min(most, frames+uint64(max(0, int64(end)-now))/slotNs+1))
+}
+
 // dueAt makes the next frame due at a time, and what has left before does not matter.
 func (u *unit) dueAt(now uint64) {
 	u.state.set(offLeft, 0)

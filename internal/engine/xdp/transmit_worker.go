@@ -231,16 +231,17 @@ func (w *worker) repeat(left uint64) uint32 {
 		return uint32(min(left, maxRepeat))
 	}
 	due := int64(u.due())
-	wait := due - host.Monotonic()
+	now := host.Monotonic()
+	wait := due - now
 	if wait > sleepFrom {
 		sleepUntil(due - wakeBefore)
 		return 0
 	}
 	p := u.opt.pace
 	switch {
-	case p == nil && left > 1: // gaps of any length; a slot lasts slotNs where there is something to wait for
-		return callNs / slotNs
-	case p == nil || p.whole > sleepFrom: // only as long as this frame takes, or the program would wait for the next one
+	case p == nil:
+		return u.passes(left, now)
+	case p.whole > sleepFrom: // only as long as this frame takes, or the program would wait for the next one
 		return uint32(1 + max(0, wait)/slotNs)
 	}
 	passes := max(1, min(maxRepeat, callNs/w.gap)) // at a rate beyond any device a frame still takes its time
