@@ -330,7 +330,8 @@ func TestPacing(t *testing.T) {
 			const d = 500 * time.Millisecond
 			c, dev := run(t, t.Context(), port, engine.Plan{Program: simple(t), Queues: queues, Rate: rate, Duration: d, IDBase: uint16(id)})
 			s, want := c.Total(), rate.FramesIn(d)
-			if s.Sent+s.Skipped != want || s.Sent != dev.TxFrames || s.Sent == 0 {
+			all := s.Sent+s.Skipped == want || s.Sent+s.Skipped < want && s.BehindNsMax > uint64(overdue) // a machine that stood still
+			if !all || s.Sent != dev.TxFrames || s.Sent == 0 {
 				t.Errorf("rate %v, %d queues: %d sent, %d skipped, want %d; device %+v", rate, queues, s.Sent, s.Skipped, want, dev)
 			}
 			var lasts, frames uint64
