@@ -97,6 +97,11 @@ func (p *page) captureSizes(s *pcapio.Sizes) {
 	if s == nil {
 		return
 	}
+	if s.MinBytes == s.MaxBytes {
+		p.line("%s Ethernet frames of %s bytes with FCS", count(s.Frames), count(s.MinBytes))
+		p.line("")
+		return
+	}
 	p.line("%s Ethernet frames of %s to %s bytes with FCS, mean %s", count(s.Frames), count(s.MinBytes), count(s.MaxBytes), significant(s.MeanBytes))
 	p.line("")
 	t := p.table([]string{"size", "frames", "share"})
@@ -182,10 +187,13 @@ func moment(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000000 UTC")
 }
 
-// span is a duration to the ns, in seconds where it has some.
+// span is a duration to the ns.
 func span(ns uint64) string {
-	if ns < 1e6 {
-		return nanoseconds(float64(ns))
+	switch {
+	case ns < 1e3:
+		return fmt.Sprintf("%d ns", ns)
+	case ns < 1e6:
+		return fmt.Sprintf("%d.%03d us", ns/1e3, ns%1e3)
 	}
 	return fmt.Sprintf("%s.%09d s", count(ns/1e9), ns%1e9)
 }
