@@ -10,6 +10,7 @@ import (
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/lab/labtest"
 	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/internal/tune"
 	"github.com/wirespeed/wirespeed/stream"
 )
 
@@ -29,6 +30,8 @@ type Loop struct {
 	Missing string
 	// Captured begins to keep what the port sends, and returns what gives it back; nil where that cannot be seen.
 	Captured func(t *testing.T) func() [][]byte
+	// InOrder makes frames reach Captured in the order in which they arrive, behind the receiver; nil: they do.
+	InOrder func(t *testing.T)
 	// Facts are compared before and after: what a run must leave as it was. Nil: nothing but open files.
 	Facts func() (string, error)
 }
@@ -46,9 +49,29 @@ func Veth(prefix string, tx engine.Engine, rx engine.ReceiverEngine) Factory {
 			Tx: tx, TxTarget: engine.Target{Device: p.DevA, Netns: p.A, Text: p.PortA},
 			Rx: rx, RxTarget: engine.Target{Device: p.DevB, Netns: p.B, Text: p.PortB},
 			Captured: func(t *testing.T) func() [][]byte { return Capture(t, p.NSB, p.DevB) },
+			InOrder:  func(t *testing.T) { withoutGRO(t, p) },
 			Facts:    func() (string, error) { return pairFacts(p) },
 		}
 	}
+}
+
+// withoutGRO switches off what an XDP program on a veth has switched on: it holds the frames of some protocols back and lets
+// others pass.
+func withoutGRO(t *testing.T, p *labtest.Pair) {
+	t.Helper()
+	j, err := tune.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := j.Do(tune.GRO{Device: tune.Device{Netns: p.B, Device: p.DevB}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := undo(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // pairFacts is what a run may not change of a pair.
