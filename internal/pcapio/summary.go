@@ -207,6 +207,11 @@ func (s *Summary) finish(r *Reader) {
 	s.Interfaces = []InterfaceSummary{}
 	for _, i := range r.Interfaces() {
 		s.Interfaces = append(s.Interfaces, i.summary())
+		for name, known := range map[string]bool{"interfaces[].received": i.HasReceived, "interfaces[].dropped": i.HasDropped} {
+			if !known {
+				s.Reasons[name] = "the capture does not say"
+			}
+		}
 	}
 	if s.timed {
 		span := uint64(s.latest) - uint64(s.first)
