@@ -23,9 +23,10 @@ type LabCmd struct {
 
 // labUpCmd is `lab up KIND --name NAME`.
 type labUpCmd struct {
-	Kind   string `arg:"" enum:"pair" help:"The topology: pair (namespaces NAMEA and NAMEB, joined by a veth pair with the ports va and vb)."`
+	Kind   string `arg:"" enum:"pair,router,bridge" help:"The topology: pair (namespaces NAMEA and NAMEB, joined by a veth pair with the ports va and vb), router or bridge (the same with NAMED between them, whose kernel forwards)."`
 	Name   string `required:"" help:"The lab's name, in front of its namespaces' letters." placeholder:"NAME"`
 	Queues int    `default:"1" help:"Queues of each port, 1 to 64. Default 1." placeholder:"N"`
+	MTU    int    `name:"mtu" help:"MTU of every device, 68 to 65535. Default 1500." placeholder:"BYTES"`
 }
 
 func (c *labUpCmd) run(e *env) (int, error) {
@@ -33,7 +34,7 @@ func (c *labUpCmd) run(e *env) (int, error) {
 	if err != nil {
 		return 0, trial.EnvironmentOf(err)
 	}
-	l, err := lab.UpPair(j, c.Name, c.Queues)
+	l, err := lab.Up(j, c.Kind, c.Name, lab.Options{Queues: c.Queues, MTU: c.MTU})
 	switch {
 	case errors.Is(err, lab.ErrExists):
 		return 0, trial.Usage("wirespeed lab down "+c.Name+", or another --name", "lab %q exists already", c.Name)
@@ -47,9 +48,24 @@ func (c *labUpCmd) run(e *env) (int, error) {
 	if e.out.machine() {
 		return 0, e.document(labsDoc{Labs: []lab.Info{l}})
 	}
-	_, err = fmt.Fprintf(e.stdout, "lab %s is up: ports %s@%s and %s@%s\ntry: wirespeed send %s@%s --rx %s@%s --count 1000000\n", l.Name,
-		lab.DevA, l.Namespaces[0], lab.DevB, l.Namespaces[1], lab.DevA, l.Namespaces[0], lab.DevB, l.Namespaces[1])
-	return 0, err
+	return 0, describeLab(e.stdout, l)
+}
+
+// describeLab says what there is now, and what to try.
+func describeLab(w io.Writer, l lab.Info) error {
+	a, b := lab.DevA+"@"+l.Namespaces[0], lab.DevB+"@"+l.Namespaces[1]
+	send := fmt.Sprintf("wirespeed send %s --rx %s", a, b)
+	_, err := fmt.Fprintf(w, "lab %s is up: ports %s and %s\n", l.Name, a, b)
+	if l.Kind == lab.KindRouter {
+		sa, sb := lab.RouterSides()
+		_, err = fmt.Fprintf(w, "the router has %s and %s, %s and %s\n", sa.Router, sb.Router, sa.Router6, sb.Router6)
+		send += fmt.Sprintf(" --tx-ip %s --rx-ip %s --gateway %s --rx-gateway %s", sa.Port, sb.Port, sa.Router.Addr(), sb.Router.Addr())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "try: %s --count 1000000\n", send)
+	return err
 }
 
 // labDownCmd is `lab down NAME` and `lab down --all`.

@@ -123,14 +123,14 @@ func TestPairUpExecDown(t *testing.T) {
 	need.Root(t)
 	j, _ := openJournal(t)
 	name := labName()
-	made, err := lab.UpPair(j, name, 2)
+	made, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if made.State != lab.StateUp || made.Kind != lab.KindPair || !slices.Equal(made.Namespaces, []string{name + "A", name + "B"}) || len(made.PIDs) != 0 {
 		t.Errorf("%+v", made)
 	}
-	if _, err := lab.UpPair(j, name, 1); !errors.Is(err, lab.ErrExists) {
+	if _, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 1}); !errors.Is(err, lab.ErrExists) {
 		t.Errorf("a second one of the name: %v", err)
 	}
 	if r, err := j.Restore(true); err != nil || len(r) != 0 {
@@ -172,7 +172,7 @@ func TestDownEndsProcessesInside(t *testing.T) {
 	need.Root(t)
 	j, _ := openJournal(t)
 	name := labName()
-	if _, err := lab.UpPair(j, name, 1); err != nil {
+	if _, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan int, 1)
@@ -196,12 +196,12 @@ func TestDownEndsProcessesInside(t *testing.T) {
 func TestBadNamesAndQueues(t *testing.T) {
 	j, _ := openJournal(t)
 	for _, name := range []string{"", "a/b", "-x", "a b", strings.Repeat("x", 33), "ä"} {
-		if _, err := lab.UpPair(j, name, 1); err == nil {
+		if _, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 1}); err == nil {
 			t.Errorf("%q is taken for a name", name)
 		}
 	}
 	for _, q := range []int{0, -1, 65} {
-		if _, err := lab.UpPair(j, "t-host-q", q); err == nil {
+		if _, err := lab.Up(j, lab.KindPair, "t-host-q", lab.Options{Queues: q}); err == nil {
 			t.Errorf("%d queues are made", q)
 		}
 	}
@@ -211,7 +211,7 @@ func TestUpAfterSomebodyDeletedANamespace(t *testing.T) {
 	need.Root(t)
 	j, _ := openJournal(t)
 	name := labName()
-	if _, err := lab.UpPair(j, name, 1); err != nil {
+	if _, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tune.DeleteNetns(name + "B"); err != nil {
@@ -220,7 +220,7 @@ func TestUpAfterSomebodyDeletedANamespace(t *testing.T) {
 	if l := only(t, j); l.State != lab.StateStale {
 		t.Errorf("state %q, want stale", l.State)
 	}
-	if l, err := lab.UpPair(j, name, 1); err != nil || l.State != lab.StateUp {
+	if l, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 1}); err != nil || l.State != lab.StateUp {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -233,7 +233,7 @@ func TestUpFailsWholeWhereANameIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tune.DeleteNetns(name + "B") })
-	if _, err := lab.UpPair(j, name, 1); !errors.Is(err, fs.ErrExist) {
+	if _, err := lab.Up(j, lab.KindPair, name, lab.Options{Queues: 1}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("%v", err)
 	}
 	if _, err := host.OpenNS(name + "A"); !errors.Is(err, fs.ErrNotExist) {

@@ -15,20 +15,33 @@ const (
 	DevB = "vb" // in the second
 )
 
-// Errors of UpPair.
+// Errors of Up.
 var (
 	ErrExists = errors.New("exists already")
 	ErrInput  = errors.New("wrong input") // a name or number that no lab can have
 )
 
-// UpPair makes the namespaces nameA and nameB, joined by a veth pair with the ports va and vb of the given number of
-// queues, both silent and up. It outlives this process until Down. Needs root.
-func UpPair(j *tune.Journal, name string, queues int) (Info, error) {
+// Options of a lab that lasts.
+type Options struct {
+	Queues int // of each port, 1 to 64
+	MTU    int // of every device, 68 to 65535; 0: as the kernel makes it, 1500
+}
+
+// Up makes a lab of one of the Kinds: the namespaces nameA and nameB with the ports va and vb, silent and up, and with some
+// kinds a device nameD between them. It outlives this process until Down. Needs root.
+func Up(j *tune.Journal, kind, name string, o Options) (Info, error) {
+	make, ok := map[string]func(*tune.Journal, string, Options) error{KindPair: makePair, KindRouter: makeRouter, KindBridge: makeBridge}[kind]
+	if !ok {
+		return Info{}, inputError(fmt.Sprintf("%q is no kind of lab: there are %s, %s and %s", kind, KindPair, KindRouter, KindBridge))
+	}
 	if err := checkName(name); err != nil {
 		return Info{}, err
 	}
-	if err := checkQueues(queues); err != nil {
+	if err := checkQueues(o.Queues); err != nil {
 		return Info{}, err
+	}
+	if o.MTU != 0 && (o.MTU < minMTU || o.MTU > maxMTU) {
+		return Info{}, inputError(fmt.Sprintf("an MTU of %d: a lab's devices have %d to %d", o.MTU, minMTU, maxMTU))
 	}
 	if old, err := find(j, name); err == nil {
 		if old.State != StateStale {
@@ -40,27 +53,51 @@ func UpPair(j *tune.Journal, name string, queues int) (Info, error) {
 	} else if !errors.Is(err, ErrNoLab) {
 		return Info{}, err
 	}
-	if err := makePair(j.In(tune.Group{Kind: KindPair, Name: name, Lasting: true}), name, queues); err != nil {
+	if err := make(j.In(tune.Group{Kind: kind, Name: name, Lasting: true}), name, o); err != nil {
 		_, undo := j.UndoGroup(name)
 		return Info{}, errors.Join(err, undo)
 	}
 	return find(j, name)
 }
 
-func makePair(j *tune.Journal, name string, queues int) error {
-	var ends [2]*host.NS
-	for i, suffix := range []string{"A", "B"} {
+func makePair(j *tune.Journal, name string, o Options) error {
+	ns, err := namespaces(j, name, "A", "B")
+	if err != nil {
+		return err
+	}
+	defer closeAll(ns)
+	return wire(ns[0], ns[1], DevA, DevB, o)
+}
+
+// namespaces makes those of a lab. The caller closes them.
+func namespaces(j *tune.Journal, name string, suffixes ...string) (all []*host.NS, err error) {
+	for _, suffix := range suffixes {
 		if _, err := j.Do(tune.Netns{Name: name + suffix}); err != nil {
-			return err
+			closeAll(all)
+			return nil, err
 		}
 		ns, err := host.OpenNS(name + suffix)
 		if err != nil {
-			return err
+			closeAll(all)
+			return nil, err
 		}
-		defer ns.Close()
-		ends[i] = ns
+		all = append(all, ns)
 	}
-	return Wire(ends[0], ends[1], DevA, DevB, queues)
+	return all, nil
+}
+
+func closeAll(all []*host.NS) {
+	for _, ns := range all {
+		_ = ns.Close()
+	}
+}
+
+// wire is Wire with the lab's options.
+func wire(a, b *host.NS, devA, devB string, o Options) error {
+	if err := Wire(a, b, devA, devB, o.Queues); err != nil || o.MTU == 0 {
+		return err
+	}
+	return errors.Join(a.Do(func() error { return setMTU(devA, o.MTU) }), b.Do(func() error { return setMTU(devB, o.MTU) }))
 }
 
 // checkName allows what is safe in the name of a namespace, a path and a port's address.

@@ -11,7 +11,9 @@ import (
 
 // Kinds of labs.
 const (
-	KindPair = "pair" // two named namespaces joined by a veth pair
+	KindPair   = "pair"   // two named namespaces joined by a veth pair
+	KindRouter = "router" // two named namespaces and a third between them, whose kernel forwards IPv4 and IPv6
+	KindBridge = "bridge" // the same with a bridge
 	KindDemo = "demo" // two private namespaces, which end with their process
 )
 
