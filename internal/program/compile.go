@@ -35,6 +35,8 @@ type compiler struct {
 	out *Stream
 	at  []int // offset of each layer
 	hdr int   // bytes of all headers
+	// tails are the sums of the tails, by length; made when the first is asked for.
+	tails []uint16
 }
 
 func (c *compiler) compile() error {

@@ -3,6 +3,7 @@ package program
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/stream"
@@ -62,15 +63,38 @@ func (c *compiler) sum(sum *stream.Checksum) error {
 
 // base is the sum of all that is constant in a frame of n bytes with head j.
 func (c *compiler) base(j, n int, sum *stream.Checksum) uint16 {
-	frame := append(append(make([]byte, 0, n), c.out.Heads[j]...), c.out.Tail[:n-c.out.HeadLen]...)
+	head, end := c.out.Heads[j], c.out.HeadLen
 	var acc uint64
 	if sum.Pseudo != 0 {
 		acc = packet.PseudoSum(nil, sum.Pseudo, n-sum.Body.From)
 	}
 	for _, a := range sum.Addresses {
-		acc = packet.Sum(acc, frame[a.From:a.To])
+		acc = packet.Sum(acc, head[a.From:a.To])
 	}
-	return packet.Fold(packet.Sum(acc, frame[sum.Body.From:min(n, sum.Body.To)]))
+	if sum.Body.To < n { // a header alone
+		return packet.Fold(packet.Sum(acc, head[sum.Body.From:sum.Body.To]))
+	}
+	tail := c.tailSum(j)
+	if (end-sum.Body.From)%2 != 0 { // its bytes count in the other halves of the words
+		tail = bits.ReverseBytes16(tail)
+	}
+	return packet.Fold(packet.Sum(acc, head[sum.Body.From:]) + uint64(tail))
+}
+
+// tailSum is the sum of the tail of a frame of Lens[j]. They are made all at once, each from the one before: a stream may
+// have as many lengths as there are.
+func (c *compiler) tailSum(j int) uint16 {
+	if c.tails == nil {
+		var acc uint64
+		done := 0
+		for _, n := range c.out.Lens {
+			n -= c.out.HeadLen
+			acc = packet.Sum(acc, c.out.Tail[done:n&^1])
+			done = n &^ 1
+			c.tails = append(c.tails, packet.Fold(packet.Sum(acc, c.out.Tail[done:n])))
+		}
+	}
+	return c.tails[j]
 }
 
 // checksum is what is written for a sum.
