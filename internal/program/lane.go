@@ -29,7 +29,8 @@ type lane struct {
 	ends  bool   // last is known
 	timed bool   // the time is written
 	form  packet.Form
-	sig   int // offset of the signature
+	sig   int    // offset of the signature
+	signs uint64 // run, flags and stream of the full signature, and room for the sequence
 
 	// The frames of this chunk that are taken and not written.
 	n     int
@@ -53,6 +54,9 @@ type laneSum struct {
 func newLane(s *ImageStream, b *Binding, index int) lane {
 	l := lane{heads: s.Heads, lens: s.Lens, tail: s.Tail, cycle: s.Cycle, sizeSeed: s.SizeSeed, form: s.Form, sig: s.SigOff,
 		seq: b.FirstSeq, timed: s.HasTime && b.TimeKind != packet.TimeNone}
+	if s.Form == packet.FormFull {
+		l.signs = binary.BigEndian.Uint64(s.Heads[0][s.SigOff+packet.SigRun:])
+	}
 	if b.LastSeq != nil {
 		l.last, l.ends = b.LastSeq[index], true
 	}
@@ -162,7 +166,8 @@ func (l *lane) signFull(which []uint8, frames []Frame, stamp uint64, all byte) {
 	}
 	time := fold32(stamp)
 	for i, w := range which {
-		b := frames[w].Buf[l.sig:][:packet.FullLen]
+		// Run, flags, stream and sequence are one number of 64 bits.
+		b := frames[w].Buf[l.sig+packet.SigRun:][:packet.FullLen-packet.SigRun]
 		seq := l.seq + uint64(i)
 		flags := all
 		if seq == 0 {
@@ -171,9 +176,8 @@ func (l *lane) signFull(which []uint8, frames []Frame, stamp uint64, all byte) {
 		if seq == l.last && l.ends {
 			flags |= packet.FlagLast
 		}
-		b[packet.SigFlags] |= flags
-		binary.BigEndian.PutUint32(b[packet.SigSeq:], uint32(seq))
-		binary.BigEndian.PutUint64(b[packet.SigTime:], stamp)
+		binary.BigEndian.PutUint64(b, l.signs|uint64(flags)<<48|uint64(uint32(seq)))
+		binary.BigEndian.PutUint64(b[packet.SigTime-packet.SigRun:], stamp)
 		l.varies[i&(chunk-1)] = uint64(flags) + uint64(uint32(seq)) + time
 	}
 }
@@ -205,6 +209,12 @@ func (l *lane) modify(which []uint8, frames []Frame) {
 				continue
 			}
 			acc := l.sums[n].acc[:len(v)]
+			if m.width < 8 { // as it is: half of the bits are enough
+				for i, x := range v {
+					acc[i] += x
+				}
+				continue
+			}
 			for i, x := range v {
 				acc[i] += fold32(x)
 			}
