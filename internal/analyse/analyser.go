@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -96,6 +97,10 @@ func (a *Analyser) add(id uint16, form packet.Form, first uint64) *stream {
 // Frame takes one frame as it lies in memory (no FCS, VLAN tags in place) and the CLOCK_MONOTONIC ns of its arrival; 0
 // where no clock was read.
 func (a *Analyser) Frame(frame []byte, ns int64) {
+	if len(a.srcMACs) == 0 && bytes.IndexByte(frame, packet.MagicFull>>8) < 0 { // most of what is not ours: no look at its headers
+		a.foreign++
+		return
+	}
 	l := &a.layout
 	if !l.Walk(frame) {
 		a.foreign++
