@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/pcapio"
@@ -61,7 +62,7 @@ type Recorder struct {
 	result  Result
 	counts  func() Counts
 	begun   Counts // when the file began
-	over    bool
+	over    atomic.Bool
 }
 
 // Link is what the file says about the interface.
@@ -100,7 +101,8 @@ func (r *Recorder) Spec() *Spec { return &r.spec }
 func (r *Recorder) Discard() {
 	if r.seen.Frames == 0 && r.file != nil {
 		r.file.discard()
-		r.file, r.over = nil, true
+		r.file = nil
+		r.over.Store(true)
 	}
 }
 
@@ -166,7 +168,7 @@ const fcs = 4
 // Frame writes one frame that arrived at timeNs (since 1970) and had orig bytes, without FCS. merged marks it as one that
 // was not on the wire like this. After the limit or an error it does nothing.
 func (r *Recorder) Frame(timeNs int64, orig int, data []byte, merged, outgoing bool) {
-	if r.over {
+	if r.over.Load() {
 		return
 	}
 	cut := r.spec.SnapLen > 0 && len(data) > r.spec.SnapLen
@@ -174,7 +176,7 @@ func (r *Recorder) Frame(timeNs int64, orig int, data []byte, merged, outgoing b
 		data = data[:r.spec.SnapLen]
 	}
 	if timeNs >= r.nextTime || r.writer.Size()+int64(len(data)+blockRoom) > r.maxBytes && r.seen.Frames > r.before {
-		if r.rotate(); r.over {
+		if r.rotate(); r.over.Load() {
 			return
 		}
 	}
@@ -194,13 +196,14 @@ func (r *Recorder) Frame(timeNs int64, orig int, data []byte, merged, outgoing b
 		r.seen.Cut++
 	}
 	if r.seen.Frames == r.spec.Limit {
-		r.result.Full, r.over = true, true
+		r.result.Full = true
+		r.over.Store(true)
 	}
 }
 
 // Flush hands what is in memory to the kernel.
 func (r *Recorder) Flush() {
-	if r.over || r.written == r.seen {
+	if r.over.Load() || r.written == r.seen {
 		return
 	}
 	if err := r.writer.Flush(); err != nil {
@@ -211,7 +214,7 @@ func (r *Recorder) Flush() {
 // fail ends the capture. What was handed to the kernel before stays, and the file ends with its statistics where there is
 // room for them: what was taken back has made some.
 func (r *Recorder) fail(err error) {
-	r.over = true
+	r.over.Store(true)
 	if r.result.Err == nil {
 		r.result.Err = err
 	}
@@ -273,12 +276,12 @@ func (r *Recorder) Close() error {
 	if err := r.end(); err != nil && r.result.Err == nil {
 		r.result.Err = err
 	}
-	r.over = true
+	r.over.Store(true)
 	return r.result.Err
 }
 
-// Over is whether the recorder takes no more frames.
-func (r *Recorder) Over() bool { return r.over }
+// Over is whether the recorder takes no more frames, since it has enough or cannot go on. A recorder that is nil goes on.
+func (r *Recorder) Over() bool { return r != nil && r.over.Load() }
 
 // Result is what has been handed to the kernel so far.
 func (r *Recorder) Result() Result {

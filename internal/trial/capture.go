@@ -69,18 +69,6 @@ func (x *receiver) record(rec *capture.Recorder) error {
 	return nil
 }
 
-// captureOver is whether the capture has all it was to have, or cannot go on.
-func (u *run) captureOver() bool {
-	for _, x := range u.rx {
-		if x.capture != nil {
-			if r := x.capture.Recorded(); r.Full || r.Err != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // captured makes the document of what was written.
 func captured(x *receiver, s *capture.Spec, j *judge) *report.Capture {
 	r := x.capture.Recorded()

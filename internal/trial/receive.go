@@ -63,7 +63,7 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 		return nil, EnvironmentOf(err)
 	}
 	u.stage("running")
-	u.watch(ctx, s)
+	u.watch(ctx, s, rec)
 	u.stage("settling")
 	u.settle()
 	u.readAfter()
@@ -72,14 +72,13 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 }
 
 // watch returns when the receiver has what was asked for.
-func (u *run) watch(ctx context.Context, s ReceiveSpec) {
+func (u *run) watch(ctx context.Context, s ReceiveSpec, rec *capture.Recorder) {
 	u.beginNs = host.Monotonic()
 	if s.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.Duration)
 		defer cancel()
 	}
-	polls := s.Count > 0 || s.Capture != nil
 	poll := time.NewTicker(receivePoll)
 	defer poll.Stop()
 	last, next := u.moment(), time.Now().Add(tickEvery)
@@ -89,7 +88,10 @@ func (u *run) watch(ctx context.Context, s ReceiveSpec) {
 			return
 		case <-poll.C:
 		}
-		if !polls && time.Now().Before(next) {
+		if rec.Over() {
+			return
+		}
+		if (s.Count == 0 || rec != nil) && time.Now().Before(next) {
 			continue
 		}
 		now := u.moment()
@@ -100,7 +102,7 @@ func (u *run) watch(ctx context.Context, s ReceiveSpec) {
 			}
 			last = now
 		}
-		if s.Capture == nil && s.Count > 0 && now.rx >= s.Count || u.captureOver() {
+		if rec == nil && s.Count > 0 && now.rx >= s.Count {
 			return
 		}
 	}

@@ -90,8 +90,8 @@ func (r *receiver) Start() error {
 
 // After the end of a run the tail is still in a block that is not full: the kernel hands it over after its retire time.
 const (
-	tailQuiet = 5 * retireMs * time.Millisecond // no block for so long: all is in
-	tailMost  = time.Second                     // with other traffic there is always a block
+	tailQuiet = 5           // times the retire time without a block: all is in
+	tailMost  = time.Second // with other traffic there is always a block
 )
 
 // walk takes blocks until the receiver is stopped and the tail is in. Its thread ends with it.
@@ -115,7 +115,7 @@ func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 			r.take(ring)
 			continue
 		}
-		if !stopped.IsZero() && time.Since(stopped) > tailQuiet {
+		if !stopped.IsZero() && time.Since(stopped) > tailQuiet*ring.retire {
 			return
 		}
 		r.idle()

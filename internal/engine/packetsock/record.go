@@ -74,7 +74,7 @@ func (r *receiver) counts() capture.Counts {
 
 // ringConfig is the ring that the receiver needs.
 func (r *receiver) ringConfig() rxConfig {
-	c := rxConfig{ifindex: r.link.Index, blocks: blocks}
+	c := rxConfig{ifindex: r.link.Index, blocks: blocks, retireMs: retireMs}
 	if r.rec != nil {
 		s := r.rec.Spec()
 		bytes := s.RingBytes
@@ -82,7 +82,7 @@ func (r *receiver) ringConfig() rxConfig {
 			bytes = capture.DefaultRing
 		}
 		c.blocks = int((bytes + blockSize - 1) / blockSize)
-		c.offloads, c.outgoing, c.filter = true, r.rec.out, s.Filter
+		c.retireMs, c.offloads, c.outgoing, c.filter = recordRetireMs, true, r.rec.out, s.Filter
 	}
 	return c
 }

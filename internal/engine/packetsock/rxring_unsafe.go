@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,13 +22,16 @@ const (
 	blocks    = 32
 	frameSize = 2048 // only has to divide the block: this version packs frames
 	retireMs  = 10   // a block that is not full is handed over after this
-	pollMs    = 10   // how soon a stop is seen
+	// recordRetireMs is that of a capture, which nobody waits for: the kernel wakes the receiver less often.
+	recordRetireMs = 40
+	pollMs         = 10 // how soon a stop is seen
 )
 
 // rxConfig is what a receive ring is to do.
 type rxConfig struct {
 	ifindex  int
 	blocks   int
+	retireMs uint32
 	offloads bool // frames come with what the kernel left to the hardware: checksums, segmentation
 	outgoing bool // frames that this host sends come too
 	filter   []capture.Instruction
@@ -35,10 +39,12 @@ type rxConfig struct {
 
 // rxRing is a TPACKET_V3 ring (Documentation/networking/packet_mmap.rst), walked by one goroutine.
 type rxRing struct {
-	fd     int
-	memory []byte
-	blocks int
-	next   int // block
+	fd      int
+	memory  []byte
+	blocks  int
+	next    int // block
+	retire  time.Duration
+	capture bool // what arrives is written
 }
 
 // newRxRing is called in the device's namespace. Frames arrive from its return on.
@@ -48,7 +54,7 @@ func newRxRing(c rxConfig) (*rxRing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rxRing{fd: fd, blocks: c.blocks}
+	r := &rxRing{fd: fd, blocks: c.blocks, retire: time.Duration(c.retireMs) * time.Millisecond, capture: c.offloads}
 	if err := r.setUp(c); err != nil {
 		r.close()
 		return nil, err
@@ -80,7 +86,7 @@ func (r *rxRing) setUp(c rxConfig) (err error) {
 		return err
 	}
 	req := unix.TpacketReq3{
-		Block_size: blockSize, Block_nr: uint32(c.blocks), Frame_size: frameSize, Frame_nr: uint32(c.blocks * (blockSize / frameSize)), Retire_blk_tov: retireMs,
+		Block_size: blockSize, Block_nr: uint32(c.blocks), Frame_size: frameSize, Frame_nr: uint32(c.blocks * (blockSize / frameSize)), Retire_blk_tov: c.retireMs,
 	}
 	if err := unix.SetsockoptTpacketReq3(r.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &req); err != nil {
 		return fmt.Errorf("receive ring of %d MiB: %w", c.blocks*blockSize>>20, err)
@@ -196,7 +202,13 @@ func putTag(block []byte, from uint32, p *unix.Tpacket3Hdr) uint32 {
 // wait returns when there may be a block, or after 10 ms.
 func (r *rxRing) wait() error {
 	fds := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}
-	if _, err := unix.Poll(fds, pollMs); err != nil && !errors.Is(err, unix.EINTR) { // Go's own signals interrupt
+	var err error
+	if r.capture {
+		err = pollQuietly(fds)
+	} else {
+		_, err = unix.Poll(fds, pollMs)
+	}
+	if err != nil && !errors.Is(err, unix.EINTR) { // Go's own signals interrupt
 		return fmt.Errorf("poll: %w", err)
 	}
 	if fds[0].Revents&unix.POLLERR != 0 {
@@ -204,6 +216,16 @@ func (r *rxRing) wait() error {
 		if _, err := unix.GetsockoptInt(r.fd, unix.SOL_SOCKET, unix.SO_ERROR); err != nil {
 			return fmt.Errorf("error of the socket: %w", err)
 		}
+	}
+	return nil
+}
+
+// pollQuietly is Poll of which the runtime is not told: it would take this thread's place for others hundreds of times a
+// second, and that costs more than writing the frames does. When it needs the thread it interrupts the wait.
+func pollQuietly(fds []unix.PollFd) error {
+	limit := unix.Timespec{Nsec: pollMs * int64(time.Millisecond)}
+	if _, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); e != 0 {
+		return e
 	}
 	return nil
 }
