@@ -104,7 +104,7 @@ func (u *unit) newState() (err error) {
 
 func (u *unit) loadProgram(ins asm.Instructions) (err error) {
 	if n := ins.Size() / asm.InstructionSize; n > maxInstructions {
-		return fmt.Errorf("the %d streams make a program of %d instructions, and its jumps reach %d; mend: fewer streams, or the packet: engine", len(u.img.Streams), n, maxInstructions)
+		return fmt.Errorf("the %d streams make a program of %d instructions, and its jumps reach %d; mend: fewer streams or modifiers, or the packet: engine", len(u.img.Streams), n, maxInstructions)
 	}
 	u.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{Name: "ws_transmit", Type: ebpf.XDP, Instructions: ins, License: "GPL"})
 	if err != nil {
