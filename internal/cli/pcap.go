@@ -134,8 +134,31 @@ func (e *env) summaries(files []string, o pcapio.Options) (*captures, error) {
 	return doc, nil
 }
 
-// summary reads one file.
+// summary reads one file. It does not wait for bytes that do not come when the command is to end: a pipe may have none.
 func (e *env) summary(name string, o pcapio.Options) (*pcapio.Summary, error) {
+	type outcome struct {
+		s   *pcapio.Summary
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- outcome{err: fmt.Errorf("panic: %v", r)}
+			}
+		}()
+		s, err := e.read(name, o)
+		done <- outcome{s, err}
+	}()
+	select {
+	case got := <-done:
+		return got.s, got.err
+	case <-e.ctx.Done():
+		return nil, &trial.Refusal{Code: trial.ExitInterrupted, Message: "interrupted"}
+	}
+}
+
+func (e *env) read(name string, o pcapio.Options) (*pcapio.Summary, error) {
 	r, err := pcapio.Open(name, e.stdin)
 	if err != nil {
 		return nil, unreadableCapture(name, err)
