@@ -18,8 +18,8 @@ import (
 const maxSequence = 1 << 29
 
 // An entry of a sequence's table says what one frame is: where it begins in the memory (u32), its length (u16) and eight times
-// its stream (u16), then, where any frame is signed, the places of signature and checksum (u16 each), the base sum (u16) and whether a
-// sum of zero is written as 0xffff (u16), and, where frames are due as recorded, when (u64).
+// its stream (u16); then, where any frame is signed, the places of signature and checksum (u16 each), the base sum (u16) and
+// whether a sum of zero is written as 0xffff (u16); then, where frames are due as recorded, when (u64).
 const (
 	entryAt     = 0
 	entryLen    = 4
@@ -115,7 +115,7 @@ func (s *sequence) signs(f *program.SequenceFrame) bool {
 func (s *sequence) fill(table, size int) (err error) {
 	m, err := mapState(s.memory.FD(), size)
 	if err != nil {
-		return err
+		return fmt.Errorf("memory for the replay: %w", err)
 	}
 	defer func() { err = errors.Join(err, m.unmap()) }()
 	for i := range s.Frames {

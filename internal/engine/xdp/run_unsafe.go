@@ -11,7 +11,7 @@ import (
 
 const unixMmapable = unix.BPF_F_MMAPABLE
 
-// stateMemory is the mapped array entry of one program.
+// stateMemory is a mapped array entry: a program's state, or a replay while it is written.
 type stateMemory struct {
 	mem []byte
 }
@@ -20,7 +20,7 @@ func mapState(fd, size int) (*stateMemory, error) {
 	page := os.Getpagesize()
 	mem, err := unix.Mmap(fd, 0, (size+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return nil, fmt.Errorf("map the state of the transmit program: %w", err)
+		return nil, fmt.Errorf("map %d bytes of a BPF array: %w", size, err)
 	}
 	return &stateMemory{mem: mem}, nil
 }
