@@ -134,7 +134,7 @@ func TestPcapSays(t *testing.T) {
 		{"check sll.pcap --l2", 0, []string{"all 3 packets can be sent"}},
 		{"check radiotap.pcap --l2", 4, []string{"IEEE802_11_RADIOTAP"}},
 		{"check llc.pcap", 0, []string{"all 5 packets can be sent"}},
-		{"check large.pcap --mtu 1500", 4, []string{"packet 2 (1519 bytes with FCS, MTU 1500)"}},
+		{"check large.pcap --mtu 1500", 4, []string{"2 of 10 packets", "packet 2 (1519 bytes with FCS, MTU 1500)", "packet 10 (1526 bytes with FCS, MTU 1500)"}},
 		{"check large.pcap", 0, nil},
 		{"check us-little.pcap --mtu 67", 1, []string{"--mtu 67", "from 68 to 16092"}},
 		{"check us-little.pcap --mtu 16093", 1, []string{"from 68 to 16092"}},
