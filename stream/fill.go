@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
@@ -51,6 +53,31 @@ func (s *Set) SetTTL(ttl uint8) {
 			}
 		}
 	}
+}
+
+// SetIPs gives the outermost IP header of every stream the addresses that its author left open, where it is of their family.
+// The zero Addr is none.
+func (s *Set) SetIPs(src, dst netip.Addr) {
+	for i := range s.Streams {
+		for j := range s.Streams[i].Layers {
+			l := &s.Streams[i].Layers[j]
+			if l.Kind.Header != packet.HeaderIPv4 && l.Kind.Header != packet.HeaderIPv6 {
+				continue
+			}
+			for field, a := range map[string]netip.Addr{"src": src, "dst": dst} {
+				if a.IsValid() && a.Is4() == (l.Kind.Header == packet.HeaderIPv4) {
+					l.fill(field, ipNum(a))
+				}
+			}
+			break
+		}
+	}
+}
+
+func ipNum(a netip.Addr) packet.Num {
+	var b [16]byte
+	copy(b[16-a.BitLen()/8:], a.AsSlice())
+	return packet.Num{Hi: binary.BigEndian.Uint64(b[:8]), Lo: binary.BigEndian.Uint64(b[8:])}
 }
 
 // Unsupported names what the definition asks for and no engine runs yet; empty where all of it can be sent.

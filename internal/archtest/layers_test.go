@@ -27,7 +27,7 @@ var layers = []layer{
 	{"facts about the host; what a test needs of it", []string{"internal/host", "internal/lab/need"}},
 	{"the seam", []string{"internal/engine"}},
 	{"changes to the host, undone", []string{"internal/tune"}},
-	{"what engines are built from", []string{"internal/analyse", "internal/bpf", "internal/capture", "internal/engine/txloop"}},
+	{"what engines are built from", []string{"internal/analyse", "internal/bpf", "internal/capture", "internal/engine/txloop", "internal/neighbour"}},
 	{"what labs are built from", []string{"internal/lab"}},
 	{"topologies for tests", []string{"internal/lab/labtest"}},
 	{"the contract of engines", []string{"internal/engine/enginetest"}},

@@ -15,6 +15,7 @@ type sendCmd struct {
 	Rx    []string `name:"rx" placeholder:"PORT" sep:"none" help:"Receive there too, and report loss, latency and gaps."`
 
 	StreamFlags
+	Layer3Flags
 	LoadFlags
 	TrustFlags
 }
@@ -40,12 +41,17 @@ type TrustFlags struct {
 }
 
 func (c *sendCmd) run(e *env) (int, error) {
+	layer3, err := c.layer3()
+	if err != nil {
+		return 0, err
+	}
+	c.fill(&layer3, &c.StreamFlags)
 	set, err := c.StreamFlags.set()
 	if err != nil {
 		return 0, trial.UsageOf(err)
 	}
 	s := trial.Spec{
-		Set: set, Stdin: e.stdin, Count: uint64(c.Count), Duration: time.Duration(c.Duration), Forever: c.Forever, Queues: c.Queues, Stamp: stamps[c.Stamp],
+		Set: set, Layer3: layer3, Stdin: e.stdin, Count: uint64(c.Count), Duration: time.Duration(c.Duration), Forever: c.Forever, Queues: c.Queues, Stamp: stamps[c.Stamp],
 		CatchUp: c.CatchUp, BestEffort: c.BestEffort, AllowLivePort: c.AllowLivePort, Strict: c.Strict,
 	}
 	if c.Batch != nil {

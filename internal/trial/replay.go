@@ -27,7 +27,7 @@ const (
 // openReplay reads the capture that the port is to send.
 func (u *run) openReplay(ctx context.Context, x *sender) error {
 	s := &u.spec
-	r := s.Set.Replay
+	r := u.addressed(s.Set).Replay
 	if r.File == "-" && len(s.Tx) > 1 {
 		return Usage("give a file, or one port", "standard input can be sent from one port only")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/host"
+	"github.com/wirespeed/wirespeed/internal/neighbour"
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
 
@@ -37,8 +38,11 @@ type run struct {
 	// interrupted: ctx ended before the schedule did.
 	interrupted bool
 	cleanup     []func()
-	notes       []string
-	noteMu      sync.Mutex
+
+	txNode, rxNode           *neighbour.Node // nil: the port has no address of its own
+	gatewayMAC, rxGatewayMAC *[6]byte        // nil: not asked for
+	notes                    []string
+	noteMu                   sync.Mutex
 }
 
 // Run runs one trial. An error means that nothing was sent; whatever happened after the start is in the Outcome.
@@ -124,7 +128,13 @@ func (u *run) prepare(ctx context.Context) error {
 		if len(u.rx) > 0 && u.portless(t) {
 			return Usage("leave out --rx, or send from a device", "nothing leaves %s, so nothing can arrive with --rx", t)
 		}
+		if err := u.addresses(ctx, x); err != nil {
+			return err
+		}
 		if err := u.plan(ctx, x, ids); err != nil {
+			return err
+		}
+		if err := u.throughRouter(x); err != nil {
 			return err
 		}
 		if len(u.rx) > 0 && x.replay == nil { // of a capture only frames that would be recognised are signed
@@ -203,7 +213,10 @@ func (u *run) program(ctx context.Context, x *sender) error {
 	if x.link.Index == 0 && dst == nil { // reaches no network
 		dst = &[6]byte{2, 0, 0, 0, 0, 2}
 	}
-	err := x.compile(u.spec.Set, dst)
+	if u.gatewayMAC != nil {
+		dst = u.gatewayMAC
+	}
+	err := x.compile(u.addressed(u.spec.Set), dst)
 	if err != nil && dst == nil { // what forbids sending may have hidden the peer too
 		return cmp.Or(u.mayNotSend(ctx, x.target), err)
 	}
@@ -255,7 +268,7 @@ func (s *Spec) validate() error {
 	case s.MaxLoss != nil && len(s.Rx) == 0:
 		return Usage("add --rx PORT", "--max-loss needs a receiver")
 	}
-	return nil
+	return s.Layer3.check(s)
 }
 
 // openReceivers comes before the transmit ports are probed: an XDP receiver on a veth is what makes live frames work.

@@ -26,6 +26,8 @@ type Spec struct {
 	CatchUp    time.Duration
 	BestEffort bool
 
+	Layer3 Layer3
+
 	AllowLivePort bool
 	// MayMend permits mending the peer of every transmit port, as in a lab that wirespeed made.
 	MayMend bool
