@@ -165,8 +165,8 @@ func (t *portTable) frames() {
 	t.rx("foreign frames", func(_ string, a at) string { return count(a.Rx.Foreign) })
 	t.rx("frames of another run", func(_ string, a at) string { return unlessZero(a.Rx.Stale) })
 	t.rx("of an unknown stream", func(_ string, a at) string { return unlessZero(a.Rx.BadStream) })
-	t.captured()
 	t.rx("bytes (with FCS)", func(_ string, a at) string { return count(a.Rx.Bytes) })
+	t.captured()
 }
 
 // captured are the counts of what was written to files.

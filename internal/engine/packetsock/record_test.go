@@ -23,6 +23,8 @@ import (
 	"github.com/wirespeed/wirespeed/internal/lab/labtest"
 	"github.com/wirespeed/wirespeed/internal/lab/need"
 	"github.com/wirespeed/wirespeed/internal/pcapio"
+	"github.com/wirespeed/wirespeed/internal/program"
+	"github.com/wirespeed/wirespeed/stream"
 )
 
 // recorded is one frame of a capture.
@@ -369,5 +371,29 @@ func TestComplete(t *testing.T) {
 		if complete(frame, at[0], at[1]) {
 			t.Errorf("%v lies inside %d bytes", at, len(frame))
 		}
+	}
+}
+
+// TestReplaySizes: a sequence is sent as it is, up to the largest frame.
+func TestReplaySizes(t *testing.T) {
+	p := labtest.TestPair(t, "t-packet", 1)
+	setMTU(t, p, 16110-18)
+	seq := &program.Sequence{Rounds: 3}
+	var want [][]byte
+	lens := []int{60, 61, 1514, 1515, 9014, 9724, 16106}
+	for _, n := range lens {
+		f := tagged(n)
+		want = append(want, f)
+		seq.Frames = append(seq.Frames, program.SequenceFrame{At: len(seq.Bytes), Len: uint16(n)})
+		seq.Bytes = append(append(seq.Bytes, f...), make([]byte, -n&7)...)
+	}
+	r := startRecording(t, p, p.DevB, p.B, capture.Spec{})
+	port, _ := openPort(t, p, "")
+	prog := &program.Program{Sequence: seq, Streams: []program.Stream{{Name: "replay", Set: &stream.Stream{}, Lens: lens}}}
+	c, _ := runPlan(t, port, engine.Plan{Program: prog, Queues: 1, Count: uint64(3 * len(lens))})
+	frames, _ := r.stop(t)
+	want = slices.Concat(want, want, want)
+	if !slices.EqualFunc(frames, want, func(f recorded, w []byte) bool { return bytes.Equal(f.data, w) }) {
+		t.Errorf("%d frames arrived, %d were to: %+v", len(frames), len(want), c)
 	}
 }
