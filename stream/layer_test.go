@@ -168,3 +168,41 @@ func TestFormOfOddHeaders(t *testing.T) {
 		}
 	}
 }
+
+// Everything that is wrong in a definition comes at once, in the order of the lines.
+func TestAllMistakesAtOnce(t *testing.T) {
+	_, err := Parse("f.yaml", []byte(`streams:
+- name: one
+  sise: 64
+  layers:
+  - eth: {dst: 00:ab:cd:ef:00}
+  - vlan: {id: 5000}
+  - ipv6: {src: 198.18.0.1}
+  - udp: {dstport: 65536}
+- name: one
+  size: 64
+  layers: [eth, ipv6, tcp]
+`))
+	all, ok := err.(Errors)
+	if !ok {
+		t.Fatalf("error is %v", err)
+	}
+	var got []string
+	for _, m := range all {
+		got = append(got, m.Error())
+	}
+	want := []string{
+		`f.yaml:3:3: streams[0]: unknown key "sise"; did you mean "size"?`,
+		`f.yaml:5:16: streams[0].layers[0].eth.dst: "00:ab:cd:ef:00" is not a MAC address`,
+		`f.yaml:6:16: streams[0].layers[1].vlan.id: 5000 does not fit; the field has 12 bits`,
+		`f.yaml:7:17: streams[0].layers[2].ipv6.src: "198.18.0.1" is an IPv4 address`,
+		`f.yaml:8:20: streams[0].layers[3].udp.dstport: 65536 does not fit; the field has 16 bits`,
+		`f.yaml:9:9: streams[1].name: stream 1 has the name "one" already`,
+		`f.yaml:10:9: streams[1].size: size 64 is smaller than the headers: eth 14 + ipv6 40 + tcp 20 + FCS 4 bytes make 78`,
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !strings.HasPrefix(got[i], want[i]) {
+			t.Fatalf("mistakes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}

@@ -37,6 +37,7 @@ type compiler struct {
 	hdr int   // bytes of all headers
 	// tails are the sums of the tails, by length; made when the first is asked for.
 	tails []uint16
+	fill  []byte // what lies behind the signature in the longest frame
 }
 
 func (c *compiler) compile() error {
@@ -46,8 +47,8 @@ func (c *compiler) compile() error {
 			return err
 		}
 	}
-	c.heads()
 	c.payload()
+	c.heads()
 	return c.sums()
 }
 
@@ -58,11 +59,6 @@ func (c *compiler) layers() error {
 	}
 	c.at = c.in.Offsets()
 	c.hdr = c.at[len(c.in.Layers)]
-	for _, l := range c.in.Layers {
-		if l.Kind.Checksum != nil && l.Kind.Checksum.Pseudo != 0 {
-			c.out.L4 = l.Kind.Checksum.Pseudo
-		}
-	}
 	form := c.in.Form()
 	c.out.Form, c.out.HasTime = form, form == packet.FormFull
 	c.out.SigOff = c.hdr
@@ -128,14 +124,8 @@ func (c *compiler) payload() {
 			}
 		}
 	}
-	at := c.hdr + c.out.Form.Len()
-	for _, h := range c.out.Heads {
-		copy(h[at:], t)
-		for _, v := range c.in.Modify {
-			v.Field.Put(h, c.hdr, constantBits(v.Field, v.Value))
-		}
-	}
-	c.out.Tail = t[c.out.HeadLen-at:]
+	c.fill = t
+	c.out.Tail = t[c.out.HeadLen-c.hdr-c.out.Form.Len():]
 }
 
 // LenIndex is the index into Lens of the stream's frame k.

@@ -45,8 +45,7 @@ type Stream struct {
 	Mods []Modifier
 	Sums []Sum
 
-	HasTime bool  // the signature has room for a time stamp
-	L4      uint8 // 17, 6 or 0
+	HasTime bool // the signature has room for a time stamp
 }
 
 // A Modifier changes up to 64 bits of a container of Width bytes (2, 4 or 8) at the even offset Off: the container's big

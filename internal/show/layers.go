@@ -43,6 +43,9 @@ func layersOf(raw []byte, end int) []Layer {
 		if int(h.Off) >= end {
 			break
 		}
+		if h.Kind == 0 || kinds[h.Kind] == nil || types[h.Kind] == gopacket.LayerTypeZero {
+			break // the walk knows more than this package
+		}
 		body := raw[h.Off:max(int(h.End), int(h.Off)+int(h.Len))]
 		p := gopacket.NewPacket(body, types[h.Kind], gopacket.DecodeOptions{NoCopy: true})
 		first := p.Layers()[0]
