@@ -185,6 +185,7 @@ func (f *filler) run() {
 	}()
 	f.source.err = f.rounds()
 	if f.chunk != nil && len(f.chunk.Frames) > 0 {
+		f.chunk.Final = true
 		f.source.filled <- f.chunk // there is room for every chunk
 	}
 	if f.live {
