@@ -165,6 +165,31 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := allocated(func() { readAll(t, long) }); n > 1<<20 {
 		t.Errorf("%d bytes to pass over a block", n)
 	}
+	file := written(t, pcapio.PCAP, 10_000)
+	records := &again{whole: file[24:], times: 200}
+	var packets uint64
+	if n := allocated(func() { packets = readAll(t, io.MultiReader(bytes.NewReader(file[:24]), records)) }); n > 1<<20 || packets != 2_000_000 {
+		t.Errorf("%d bytes to read %d packets", n, packets)
+	}
+}
+
+// again gives the same bytes a number of times.
+type again struct {
+	whole, rest []byte
+	times       int
+}
+
+func (a *again) Read(b []byte) (int, error) {
+	if len(a.rest) == 0 {
+		if a.times == 0 {
+			return 0, io.EOF
+		}
+		a.times--
+		a.rest = a.whole
+	}
+	n := copy(b, a.rest)
+	a.rest = a.rest[n:]
+	return n, nil
 }
 
 // allocated is how many bytes f takes from the heap in all.
