@@ -14,7 +14,7 @@ const (
 	KindPair   = "pair"   // two named namespaces joined by a veth pair
 	KindRouter = "router" // two named namespaces and a third between them, whose kernel forwards IPv4 and IPv6
 	KindBridge = "bridge" // the same with a bridge
-	KindDemo = "demo" // two private namespaces, which end with their process
+	KindDemo   = "demo"   // two private namespaces, which end with their process
 )
 
 // States of labs.
