@@ -325,6 +325,36 @@ func TestRecordRefusesFilter(t *testing.T) {
 	}
 }
 
+// TestRecordRefusesOtherLinks: a tun has packets without Ethernet header.
+func TestRecordRefusesOtherLinks(t *testing.T) {
+	p := labtest.TestPair(t, "t-packet", 1)
+	const name = "tun0"
+	err := p.NSB.Do(func() error {
+		l := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: name}, Mode: netlink.TUNTAP_MODE_TUN}
+		if err := netlink.LinkAdd(l); err != nil {
+			return err
+		}
+		return netlink.LinkSetUp(l)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.NSB.Do(func() error {
+		l, err := p.NSB.Link(name)
+		if err != nil {
+			return err
+		}
+		r, err := newRxRing(rxConfig{ifindex: l.Index, blocks: 2, retireMs: retireMs, offloads: true})
+		if err == nil {
+			r.close()
+		}
+		return err
+	})
+	if !errors.Is(err, engine.ErrInput) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestRecordCountsDrops: what found the ring full is counted, and in the file.
 func TestRecordCountsDrops(t *testing.T) {
 	p := labtest.TestPair(t, "t-packet", 1)

@@ -100,7 +100,22 @@ func (r *rxRing) setUp(c rxConfig) (err error) {
 		return fmt.Errorf("receive frames to all addresses: %w", err)
 	}
 	every := uint16(unix.ETH_P_ALL)
-	return unix.Bind(r.fd, &unix.SockaddrLinklayer{Protocol: every<<8 | every>>8, Ifindex: c.ifindex})
+	if err := unix.Bind(r.fd, &unix.SockaddrLinklayer{Protocol: every<<8 | every>>8, Ifindex: c.ifindex}); err != nil || !c.offloads {
+		return err
+	}
+	return ethernet(r.fd)
+}
+
+// ethernet refuses devices whose frames have no Ethernet header: a capture says what its packets begin with.
+func ethernet(fd int) error {
+	a, err := unix.Getsockname(fd)
+	if err != nil {
+		return err
+	}
+	if l, ok := a.(*unix.SockaddrLinklayer); ok && l.Hatype != unix.ARPHRD_ETHER && l.Hatype != unix.ARPHRD_LOOPBACK {
+		return engine.InputError("its frames have no Ethernet header, so they are not written here; tcpdump -w writes them")
+	}
+	return nil
 }
 
 // attach sets the filter of the socket, which no frame has reached yet.
