@@ -85,6 +85,7 @@ func TestMistakesOfStacks(t *testing.T) {
 		{"  payload: {modify: [{offset: 10, bits: 32, value: \"inc(0,1,100)\"}]}\n", udp4, "6:22: streams[0].payload.modify[0]: payload[10] lies in the signature full, the first 18 bytes of the payload; begin at offset 18 or later, or give `signature: none`"},
 		{"  size: 64\n  payload: {modify: [{offset: 18, bits: 9, value: 1}]}\n", udp4, "7:22: streams[0].payload.modify[0]: payload[18] ends 2 bytes behind the smallest frame, of 64 bytes; give a size of 66 or more"},
 		{"  size: 65\n  payload: {modify: [{offset: 18, bits: 8, value: \"inc(1,1,9)\"}]}\n", udp4, "payload[18] varies the last byte of frames of 65 bytes, an odd number; give a size of 66 or more"},
+		{"  size: 65\n  signature: none\n", "  - eth\n  - ip\n  - raw: " + strings.Repeat("00", 19) + "\n  - udp: {checksum: \"inc(1,1,9)\"}", "udp.checksum varies the last byte of frames of 65 bytes, an odd number; give a size of 66 or more"},
 		{"  payload: {modify: [{offset: 20, bits: 32, value: 0}, {offset: 22, bits: 8, value: 0}]}\n", udp4, "payload[20] and payload[22] are the same bits of the frame"},
 		{"  payload: {modify: [{offset: 20, bits: 129, value: 0}]}\n", udp4, `bits "129" is not a number from 1 to 128`},
 		{"  payload: {modify: [{offset: 20, value: 0}]}\n", udp4, "a payload field needs offset, bits and value"},

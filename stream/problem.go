@@ -95,7 +95,7 @@ func (st *Stream) problems() []problem {
 	if out = st.lengths(); len(out) > 0 {
 		return out
 	}
-	return append(st.payloadPlaces(), st.sumProblems()...)
+	return slices.Concat(st.payloadPlaces(), st.oddEnds(), st.sumProblems())
 }
 
 // order holds each header against the one below it. Nothing is added silently: what is missing is a mistake.
@@ -189,15 +189,12 @@ func (st *Stream) payloadPlaces() []problem {
 		add := func(message, mend string) {
 			out = append(out, problem{layer: -1, part: partModify, index: i, fault: fault{v.Field.Name + " " + message, mend}})
 		}
-		_, same := v.Value.Constant()
 		switch {
 		case v.Field.Bit < form.Len()*8:
 			add(fmt.Sprintf("lies in the signature %s, the first %d bytes of the payload", form, form.Len()),
 				fmt.Sprintf("begin at offset %d or later, or give `signature: none`", form.Len()))
 		case end > smallest:
 			add(fmt.Sprintf("ends %d bytes behind the smallest frame, of %d bytes", end-smallest, smallest+wire.FCS), fmt.Sprintf("give a size of %d or more", end+wire.FCS))
-		case !same && end == smallest && end%2 != 0:
-			add(fmt.Sprintf("varies the last byte of frames of %d bytes, an odd number", smallest+wire.FCS), fmt.Sprintf("give a size of %d or more", end+1+wire.FCS))
 		}
 	}
 	return out

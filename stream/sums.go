@@ -5,32 +5,51 @@ import (
 	"slices"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
+	"github.com/wirespeed/wirespeed/internal/wire"
 )
 
-// A varied is a field that changes from frame to frame: its first byte in the frame, and its place.
+// A varied is a field that changes from frame to frame: its first byte in the frame, the one behind its last, and its place.
 type varied struct {
-	name string
-	off  int
-	at   problem
+	name     string
+	off, end int
+	at       problem
 }
 
 // variedFields lists what changes in headers and payload, the signature left out.
 func (st *Stream) variedFields() []varied {
 	var out []varied
 	at := st.Offsets()
+	of := func(name string, header int, f *packet.Field, place problem) varied {
+		bit := header*8 + f.Bit
+		return varied{name, bit / 8, (bit + f.Bits + 7) / 8, place}
+	}
 	for i := range st.Layers {
 		l := &st.Layers[i]
 		for j := range l.Fields {
 			v := &l.Fields[j]
 			if _, same := v.Value.Constant(); !same {
-				out = append(out, varied{l.Kind.Wireshark(v.Field), (at[i]*8 + v.Field.Bit) / 8, problem{layer: i, field: v.Field.Name}})
+				out = append(out, of(l.Kind.Wireshark(v.Field), at[i], v.Field, problem{layer: i, field: v.Field.Name}))
 			}
 		}
 	}
 	for i := range st.Modify {
 		v := &st.Modify[i]
 		if _, same := v.Value.Constant(); !same {
-			out = append(out, varied{v.Field.Name, at[len(st.Layers)] + v.Field.Bit/8, problem{layer: -1, part: partModify, index: i}})
+			out = append(out, of(v.Field.Name, at[len(st.Layers)], v.Field, problem{layer: -1, part: partModify, index: i}))
+		}
+	}
+	return out
+}
+
+// oddEnds finds what changes in the last byte of frames of odd length, which no container of whole words reaches.
+func (st *Stream) oddEnds() []problem {
+	var out []problem
+	smallest := st.smallest()
+	for _, v := range st.variedFields() {
+		if v.end == smallest && smallest%2 != 0 {
+			p := v.at
+			p.fault = fault{fmt.Sprintf("%s varies the last byte of frames of %d bytes, an odd number", v.name, smallest+wire.FCS), fmt.Sprintf("give a size of %d or more", smallest+1+wire.FCS)}
+			out = append(out, p)
 		}
 	}
 	return out

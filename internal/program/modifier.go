@@ -26,9 +26,6 @@ func (c *compiler) modifiers() error {
 
 // vary adds the rows of one field; at is the bit where its header begins.
 func (c *compiler) vary(name string, at int, f *packet.Field, v stream.Value) error {
-	if err := v.Check(f); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	for _, w := range windows(f, v) {
 		w.row.Name = name
 		if err := c.rows(w.row, at+f.Bit+f.Bits-w.low-w.width, w.width); err != nil {
