@@ -183,3 +183,22 @@ func TestReplayFromAPipe(t *testing.T) {
 		t.Errorf("%s", r.all())
 	}
 }
+
+// Every example of a replay is sent as it stands, and arrives whole. Whether a busy machine keeps its gaps is not looked at.
+func TestReplayExamples(t *testing.T) {
+	p := pair(t, 1)
+	files, err := filepath.Glob("../../examples/replay/*.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		r := run(t, "send", p.PortA, "--rx", p.PortB, "-f", file, "--catch-up", "5s", "--json")
+		if r.exit != 0 && r.exit != 3 {
+			t.Fatalf("%s: status %d\n%s", file, r.exit, r.all())
+		}
+		r.wantVerdict(t, "valid")
+		if tx, rx := r.tx(t), r.rx(t); tx.Unsent != 0 || tx.Sent != tx.Replay.Frames**tx.Replay.Loop || rx.Frames != tx.Sent {
+			t.Errorf("%s: sent %s, received %s", file, show(tx), show(rx))
+		}
+	}
+}
