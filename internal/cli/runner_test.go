@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/wirespeed/wirespeed/internal/trial"
 	"github.com/wirespeed/wirespeed/report"
 )
@@ -26,12 +28,12 @@ func TestAReportThatCannotBeWrittenIsNoFault(t *testing.T) {
 
 // A result that finds no room is said on standard error, also where a document was asked for.
 func TestAResultThatCannotBeWrittenIsNoFault(t *testing.T) {
-	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	fd, err := unix.Open("/dev/full", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	out := os.NewFile(f.Fd(), os.Stdout.Name())
+	out := os.NewFile(uintptr(fd), os.Stdout.Name())
+	defer out.Close()
 	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"schema", "stream"}, {"rate", "--size", "64", "--link", "1G"}} {
 		var stderr strings.Builder
 		if exit := Run(t.Context(), args, strings.NewReader(""), out, &stderr); exit != trial.ExitEnvironment || !strings.Contains(stderr.String(), "no space left") {
