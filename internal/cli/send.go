@@ -11,7 +11,7 @@ import (
 
 // sendCmd is `send PORT...`.
 type sendCmd struct {
-	Ports []string `arg:"" name:"port" help:"Ports to send from: [engine:]device[@netns][?option=value]."`
+	Ports []string `arg:"" name:"port" help:"Ports to send from: [engine:]device[@netns][?option=value]; pcap:FILE writes a capture, null: sends nothing."`
 	Rx    []string `name:"rx" placeholder:"PORT" sep:"none" help:"Receive there too, and report loss, latency and gaps."`
 
 	StreamFlags
