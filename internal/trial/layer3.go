@@ -171,7 +171,7 @@ func (u *run) addressed(set *stream.Set) *stream.Set {
 		for _, b := range u.gatewayMAC {
 			n.Lo = n.Lo<<8 | uint64(b)
 		}
-		r.Edits = append(slices.Clone(r.Edits), stream.Edit{Kind: eth, Field: eth.Field("dst"), Value: stream.Value{Start: n}})
+		r.Edits = append(slices.Clone(r.Edits), stream.Edit{Flag: "dst_mac", Kind: eth, Field: eth.Field("dst"), Value: stream.Value{Start: n}})
 	}
 	return set
 }
