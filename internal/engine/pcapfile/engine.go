@@ -129,7 +129,7 @@ func (a *address) problem() (*engine.Problem, error) {
 	case err != nil:
 		return &engine.Problem{Reason: fmt.Sprintf("%s cannot be written: %v", a.path, err), Mend: "another path"}, nil
 	case at.IsDir():
-		return nil, engine.InputError(fmt.Sprintf("pcap: %s is a folder: name a file in it", a.path))
+		return nil, engine.InputError(fmt.Sprintf("pcap: %s is a folder: give the name of a file in it", a.path))
 	case at.Mode().IsRegular() && !a.overwrite:
 		return nil, a.exists()
 	default:
@@ -141,7 +141,7 @@ func (a *address) problem() (*engine.Problem, error) {
 }
 
 func (a *address) exists() error {
-	return engine.InputError(fmt.Sprintf("pcap: %s exists: name another file, or replace it with ?overwrite=yes", a.path))
+	return engine.InputError(fmt.Sprintf("pcap: %s exists: give another name, or ?overwrite=yes to replace it", a.path))
 }
 
 // Open opens a port; the file is made when a plan is loaded.
