@@ -37,6 +37,9 @@ func TestNumberIsBounded(t *testing.T) {
 		"fields":    {"streams:\n- layers: [eth]\n  payload: {modify: [" + strings.Repeat("{offset: 0, bits: 1, value: 0},", 65) + "]}", "65 payload fields; a stream has up to 64"},
 		"a list":    {"streams:\n- layers:\n  - eth:\n      type: list(" + strings.Repeat("1,", 1<<17) + "1)\n", "131073 values"},
 		"mistakes":  {"streams: [" + strings.Repeat("1,", 1<<12) + "1]\n", "more than 999 mistakes; mend those first"},
+		"raw bytes": {"streams:\n- layers: [eth" + strings.Repeat(", {raw: "+strings.Repeat("00", 8000)+"}", 3) + "]\n", "need frames of 24018 bytes; 16110 is the largest there is"},
+		"payload":   {"streams:\n- layers: [eth]\n  payload: {modify: [{offset: 16384, bits: 1, value: 0}]}\n", "need frames of 16404 bytes"},
+		"heads":     {"streams:\n" + strings.Repeat("- {size: \"rand(64,16110,1)\", layers: [eth, ip, udp]}\n", 1000), "the headers of all sizes of all streams come to 918 MiB, more than 256"},
 		"an error":  {"a: [" + strings.Repeat(",", 1<<17), "not YAML"},
 	} {
 		_, err := Parse("x", []byte(c.text))

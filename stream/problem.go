@@ -156,6 +156,10 @@ func (st *Stream) overlaps() []problem {
 func (st *Stream) lengths() []problem {
 	form := st.Form()
 	need := st.headerLen() + form.Len() + wire.FCS
+	if large := max(need, st.smallest()+wire.FCS); large > wire.MaxFrame {
+		return []problem{{layer: -1, part: partSize, fault: fault{fmt.Sprintf("headers and payload fields need frames of %d bytes", large),
+			fmt.Sprintf("%d is the largest there is", wire.MaxFrame)}}}
+	}
 	if st.smallest() < 0 || st.smallest()+wire.FCS >= need {
 		return nil
 	}
