@@ -140,6 +140,39 @@ func TestCaptureWithoutRoom(t *testing.T) {
 	}
 }
 
+// A rotation loses no frame between two files.
+func TestCaptureRotates(t *testing.T) {
+	p := pair(t, 1)
+	path := filepath.Join(t.TempDir(), "x.pcap")
+	c := start(t, "receive", p.PortB, "--write", path, "--rotate-size", "64KiB", "--rotate-keep", "3", "--ring", "8MiB", "--count", "4000", "--json")
+	eventually(t, "the receiver is ready", func() bool { return len(packetSockets(t, p.NSB)) > 0 || c.ended() })
+	run(t, "send", "packet:"+p.PortA, "--count", "4000", "--json").wantExit(t, 0)
+	r := c.wait(t)
+	r.wantExit(t, 0)
+	got := captureOf(t, r)
+	perFile := uint64((64<<10 - 24) / (16 + 60)) // at most
+	if got.Frames != 4000 || len(got.Files) != 3 || got.Removed+3 < int(4000/perFile)+1 || got.FileBytes != int64(got.Removed+3)*24+4000*76 {
+		t.Errorf("%s", show(got))
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	var last uint32
+	for _, f := range got.Files {
+		for _, b := range framesOf(t, f) {
+			seq, ok := sequence(b)
+			if !ok || last != 0 && seq != last+1 {
+				t.Fatalf("%s: frame %d after %d, %t", f, seq, last, ok)
+			}
+			last = seq
+		}
+	}
+	if last != 3999 {
+		t.Errorf("the last frame is %d", last)
+	}
+}
+
 func TestCaptureRefuses(t *testing.T) {
 	p := pair(t, 1)
 	dir := t.TempDir()

@@ -427,3 +427,31 @@ func TestReplaySizes(t *testing.T) {
 		t.Errorf("%d frames arrived, %d were to: %+v", len(frames), len(want), c)
 	}
 }
+
+// TestRecordFilterOfTags: the kernel has taken the tag off when the filter runs, and only a filter that is made for a device
+// asks it for the tag.
+func TestRecordFilterOfTags(t *testing.T) {
+	for i, args := range [][]string{{"-i", "vb", "vlan 5"}, {"-y", "EN10MB", "vlan 5"}} {
+		p := labtest.TestPair(t, "t-packet", 1)
+		text, err := exec.Command(need.Tool(t, "ip"), append([]string{"netns", "exec", p.B, need.Tool(t, "tcpdump"), "-ddd"}, args...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter, err := capture.ParseFilter(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := startRecording(t, p, p.DevB, p.B, capture.Spec{Filter: filter})
+		send := rawSocket(t, p.NSA, p.DevA)
+		for _, f := range [][]byte{tagged(60), tagged(60, [2]uint16{0x8100, 5}), tagged(60, [2]uint16{0x8100, 6}), tagged(70, [2]uint16{0x88a8, 5}, [2]uint16{0x8100, 7})} {
+			send(f)
+		}
+		frames, got := r.stop(t)
+		switch {
+		case i == 0 && (len(frames) != 2 || !bytes.Equal(frames[0].data, tagged(60, [2]uint16{0x8100, 5})) || len(frames[1].data) != 70):
+			t.Errorf("for a device: %d frames, %+v", len(frames), got)
+		case i == 1 && len(frames) != 0:
+			t.Errorf("for none: %d frames, %+v", len(frames), got)
+		}
+	}
+}
