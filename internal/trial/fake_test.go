@@ -25,6 +25,7 @@ type fakeWire struct {
 	reason      string
 	problems    []engine.Problem // of sending
 	refuses     map[string]error // what Load says, by engine
+	shifted     time.Duration    // by which the schedule moves
 	paced       time.Duration    // how long Run takes on the clock that the counters show; 0: as the plan says
 	speed       uint64
 	live        bool
@@ -121,7 +122,7 @@ func (p *fakePort) Run(ctx context.Context) error {
 	begin := host.Monotonic()
 	for q := range p.plan.Queues {
 		shares := p.plan.Program.Shares(n, q, p.plan.Queues)
-		k := engine.QueueCounters{Queue: q, Core: q, Streams: shares, BeginNs: begin}
+		k := engine.QueueCounters{Queue: q, Core: q, Streams: shares, BeginNs: begin, ShiftedNs: uint64(p.w.shifted)}
 		for s, count := range shares {
 			for seq := range count {
 				p.w.send(p.plan.IDBase+uint16(s*p.plan.Queues+q), seq, p.plan.Program.Streams[s].Form)

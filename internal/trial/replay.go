@@ -12,7 +12,6 @@ import (
 
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/packet"
-	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/internal/replay"
 	"github.com/wirespeed/wirespeed/internal/wire"
 	"github.com/wirespeed/wirespeed/report"
@@ -270,14 +269,11 @@ func replayGap(p *engine.Plan) float64 {
 	return 0
 }
 
-// recordedIn is how many frames of a recorded sequence are due in d; false where that is not known.
+// recordedIn is how many frames of a recorded sequence are due in the plan's duration; false where that is not known.
 func recordedIn(p *engine.Plan) (uint64, bool) {
-	s := p.Program.Sequence
-	if s == nil || s.Period == 0 {
-		return 0, false
+	if s := p.Program.Sequence; s != nil {
+		n := s.FramesIn(p.Duration)
+		return n, n > 0
 	}
-	d := uint64(p.Duration)
-	rest := d % s.Period
-	n, _ := slices.BinarySearchFunc(s.Frames, rest, func(f program.SequenceFrame, d uint64) int { return cmp.Compare(f.Due, d) })
-	return d/s.Period*uint64(len(s.Frames)) + uint64(n), true
+	return 0, false
 }
