@@ -46,7 +46,11 @@ func FromReplayFlags(f Flags, r ReplayFlags) (*Set, error) {
 		if err := n.err(); err != nil {
 			return nil, err
 		}
-		return FromFlags(f)
+		set, err := FromFlags(f)
+		if set != nil && set.Replay != nil && f.Rate != "" {
+			set.Replay.Recorded = false
+		}
+		return set, err
 	}
 	for _, g := range []struct{ flag, value, mend string }{
 		{"--size", f.Size, "the frames have the sizes of the capture"},

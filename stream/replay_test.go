@@ -2,6 +2,8 @@ package stream
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,19 @@ replay:
 	} {
 		if _, err := Parse("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+}
+
+// A rate on the command line replaces the recorded gaps of a file's replay.
+func TestRateOverAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	if err := os.WriteFile(path, []byte("replay: {pcap: a.pcap}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for rate, recorded := range map[string]bool{"": true, "max": false} {
+		if s, err := FromReplayFlags(Flags{File: path, Rate: rate}, ReplayFlags{}); err != nil || s.Replay.Recorded != recorded {
+			t.Errorf("--rate %q: %v", rate, err)
 		}
 	}
 }

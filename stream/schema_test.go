@@ -47,9 +47,11 @@ func TestSchemaTakesWhatParseTakes(t *testing.T) {
 		t.Error(err)
 	}
 	files, err := filepath.Glob("../examples/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d examples, %v", len(files), err)
+	replays, err2 := filepath.Glob("../examples/replay/*.yaml")
+	if err != nil || err2 != nil || len(files) == 0 || len(replays) == 0 {
+		t.Fatalf("%d examples, %d of replays, %v, %v", len(files), len(replays), err, err2)
 	}
+	files = append(files, replays...)
 	for _, f := range files {
 		data, err := os.ReadFile(f)
 		if err != nil {

@@ -75,6 +75,14 @@ func (f *Facts) skip(reason string, number uint64, detail, mend string) {
 	}
 }
 
+// Sizes are those of the frames, with FCS.
+func (f *Facts) Sizes() string {
+	if f.Largest == f.Smallest {
+		return fmt.Sprint(f.Smallest)
+	}
+	return fmt.Sprintf("%d-%d", f.Smallest, f.Largest)
+}
+
 // SkippedFrames is how many packets are not sent.
 func (f *Facts) SkippedFrames() (n uint64) {
 	for _, s := range f.Skipped {

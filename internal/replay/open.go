@@ -244,10 +244,6 @@ func unreadable(r *stream.Replay, err error) error {
 // entries fills in Program.Streams: what frames with a signature, and without, are counted as. It returns where each of the
 // two is.
 func (c *Capture) entries(f *Facts) (remap [2]uint16) {
-	size := fmt.Sprint(f.Smallest)
-	if f.Largest != f.Smallest {
-		size = fmt.Sprintf("%d-%d", f.Smallest, f.Largest)
-	}
 	lens := []int{f.Smallest - fcs, f.Largest - fcs}
 	if lens[0] == lens[1] {
 		lens = lens[:1]
@@ -256,7 +252,7 @@ func (c *Capture) entries(f *Facts) (remap [2]uint16) {
 	add := func(name string, form packet.Form) {
 		c.Program.Streams = append(c.Program.Streams, program.Stream{
 			Name: name, Form: form, Lens: lens, HasTime: form == packet.FormFull,
-			Set: &stream.Stream{Name: name, Weight: 1, Signature: form.String(), Size: stream.Sizes{Cycle: []int{f.Smallest}, Min: f.Smallest, Max: f.Largest, Text: size}},
+			Set: &stream.Stream{Name: name, Weight: 1, Signature: form.String(), Size: stream.Sizes{Cycle: []int{f.Smallest}, Min: f.Smallest, Max: f.Largest, Text: f.Sizes()}},
 		})
 	}
 	if form != packet.FormNone && (f.Signed > 0 || f.Frames == 0) {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -359,4 +360,31 @@ func TestTcprewriteAgrees(t *testing.T) {
 			t.Fatalf("frame %d\n%x, tcprewrite makes\n%x", i, b, want[i])
 		}
 	}
+}
+
+// A file that changes between the two readings is not passed off as what was announced.
+func TestFileThatChanges(t *testing.T) {
+	file := write(t, many(60000))
+	c := open(t, set(t, stream.Flags{}, stream.ReplayFlags{PCAP: file, Loop: "2", Preload: "false"}), Limits{})
+	if err := os.Truncate(file, 1000); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, c.Program.Source, 10*time.Second)
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "changed while it was sent: it had 60000 frames") {
+		t.Error(err)
+	}
+}
+
+// A named pipe is a pipe.
+func TestNamedPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	go func() { _ = os.WriteFile(path, many(100), 0) }()
+	c := open(t, set(t, stream.Flags{}, stream.ReplayFlags{PCAP: path}), Limits{})
+	if got, _ := drain(t, c.Program.Source, 5*time.Second); len(got) != 100 || c.Scanned {
+		t.Errorf("%d frames", len(got))
+	}
+	refusal(t, set(t, stream.Flags{}, stream.ReplayFlags{PCAP: path, Loop: "2"}), Limits{})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +24,18 @@ const (
 	oneTag    = 4
 )
 
+// muchToRead is how large a capture is whose reading takes so long that somebody wants to know why nothing happens. Bytes.
+const muchToRead = 2e9
+
 // openReplay reads the capture that the port is to send.
 func (u *run) openReplay(ctx context.Context, x *sender) error {
 	s := &u.spec
 	r := u.addressed(s.Set).Replay
 	if r.File == "-" && len(s.Tx) > 1 {
 		return Usage("give a file, or one port", "standard input can be sent from one port only")
+	}
+	if info, err := os.Stat(r.File); err == nil && info.Size() > muchToRead && info.Mode().IsRegular() && len(u.tx) == 0 {
+		u.note("%s: its %.1f GB are read once before the first frame leaves; `--pcap - < FILE` sends them as they are read", r.Name(), float64(info.Size())/1e9)
 	}
 	l := replay.Limits{Port: x.target.String(), Stdin: s.Stdin}
 	if x.link.MTU > 0 {
@@ -212,6 +219,11 @@ func (u *run) replayDoc(x *sender, tx *report.Tx, j *judge, path string) {
 		j.unknown(path+".tx.replay.loop", "again and again")
 	}
 	tx.Replay = d
+	if !c.Scanned && f.Frames > 0 { // their sizes are known only now
+		for i := range x.plan.Program.Streams {
+			x.plan.Program.Streams[i].Set.Size.Text = f.Sizes()
+		}
+	}
 	if tx.Intended == nil {
 		why := "as many as are due in the given time, which is known before of a preloaded sequence only"
 		if !c.Scanned {
