@@ -207,3 +207,34 @@ func TestAllMistakesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A step lies in 64 bits wherever they are; only a carry that runs further has none.
+func TestWindow(t *testing.T) {
+	f := packet.Lookup("ipv6").Field("dst")
+	for text, want := range map[string]int{
+		"inc(2001:2::,1,1000)":                     0,
+		"inc(2001:2::,0:0:0:1::,1000)":             64,
+		"inc(2001:2:0:0:ffff::,0:0:0:0:1::,9)":     48,
+		"dec(2001:2:0:1::,0:0:0:0:0:1::,9)":        32,
+		"inc(2001:2::ffff:ffff:ffff:ff00,256,9)":   8,
+		"inc(2001:2:0:0:ffff:ffff:ffff:fff0,1,9)":  0,
+		"inc(2001:2:0:0:ffff:ffff:ffff:fff0,1,17)": -1,
+		"inc(2001:2::1,1000:0:0:0:8000::,2)":       63,
+		"inc(2001:2::1:0,0:1::1:0,9)":              -1,
+	} {
+		v, bad := parseValue(f, text)
+		if bad != nil {
+			if want == -1 {
+				t.Errorf("%s: %v, few values can be written out", text, *bad)
+			}
+			continue
+		}
+		low, ok := v.Window()
+		if !ok {
+			low = -1
+		}
+		if low != want {
+			t.Errorf("%s: window at %d, want %d", text, low, want)
+		}
+	}
+}

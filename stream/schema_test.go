@@ -71,6 +71,9 @@ func TestSchemaRefuses(t *testing.T) {
 		one("", "  - ipv7"), one("", "  - eth: {}\n    ip: {}"), one("", "  - eth: {dest: 02:00:00:00:00:01}"),
 		one("", "  - vlan: {id: 5000}"), one("", "  - eth: {dst: 00:ab:cd:ef:00}"), one("", "  - ipv6: {dst: 198.18.0.1}"),
 		one("", "  - udp: {dstport: 65536}"), one("", "  - tcp: {flags: sin}"), one("", "  - ip: {ttl: \"icn(1,1,1)\"}"),
+		one("", "  - raw: {dat: 00}"), one("", "  - ip: {options: {}}"), one("", "  - eth: {data: 00}"),
+		one("  payload: {modify: [{offset: 1, bits: 8}]}\n", udp4), one("  payload: {modify: [{offset: 1, bits: 129, value: 1}]}\n", udp4),
+		one("  payload: {modify: [{offset: 1, bits: 8, value: 1, byte: 2}]}\n", udp4),
 	} {
 		if validate(t, s, []byte(bad)) == nil {
 			t.Errorf("accepted\n%s", bad)
