@@ -19,6 +19,7 @@ func BenchmarkFill(b *testing.B) {
 		{"fixed", compile(b, none)},
 		{"signature", compile(b, of("a", udp4(b), 64))},
 		{"signature and three modifiers", busy(b)},
+		{"tunnel with four checksums", tunnel(b)},
 		{"imix of three streams", compile(b, of("a", udp4(b), 64, 570, 1518), of("b", udp4(b), 64), of("c", []stream.Layer{layer(b, "eth"), layer(b, "ipv6"), layer(b, "tcp")}, 128))},
 	} {
 		b.Run(c.name, func(b *testing.B) {

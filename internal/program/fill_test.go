@@ -266,17 +266,29 @@ func TestProgramStaysAsItIs(t *testing.T) {
 }
 
 func TestFillAllocatesNothing(t *testing.T) {
-	im := busy(t).Bind(program.Binding{Queues: 1, TimeKind: packet.TimeShared})
-	frames := make([]program.Frame, 16)
-	for i := range frames {
-		frames[i].Buf = make([]byte, 2048)
+	for _, p := range []*program.Program{busy(t), tunnel(t)} {
+		im := p.Bind(program.Binding{Queues: 1, TimeKind: packet.TimeShared})
+		frames := make([]program.Frame, 16)
+		for i := range frames {
+			frames[i].Buf = make([]byte, 2048)
+		}
+		if n := testing.AllocsPerRun(100, func() { im.Fill(frames, 1) }); n != 0 {
+			t.Fatalf("%v allocations", n)
+		}
+		if n := testing.AllocsPerRun(100, func() { im.FillLast(&frames[0], 0, 1) }); n != 0 {
+			t.Fatalf("%v allocations", n)
+		}
 	}
-	if n := testing.AllocsPerRun(100, func() { im.Fill(frames, 1) }); n != 0 {
-		t.Fatalf("%v allocations", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { im.FillLast(&frames[0], 0, 1) }); n != 0 {
-		t.Fatalf("%v allocations", n)
-	}
+}
+
+// tunnel has four checksums, one of which covers two others, and a field that no container holds whole.
+func tunnel(t testing.TB) *program.Program {
+	s := of("a", []stream.Layer{
+		layer(t, "eth"), layer(t, "ip", "id", inc(0, 1, 65536)), layer(t, "udp", "srcport", inc(49152, 1, 1000)), layer(t, "vxlan"),
+		layer(t, "eth"), layer(t, "ip", "src", inc(0xc6120001, 1, 254)), layer(t, "udp", "dstport", inc(1, 3, 1000)),
+	}, 128)
+	s.Modify = []stream.PayloadField{{Field: stream.PayloadBits(19, 3, 64), Value: inc(0, 1<<40+1, 1000)}}
+	return compile(t, s)
 }
 
 // busy has full signature and three modifiers.
