@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/wirespeed/wirespeed/internal/capture"
 	"github.com/wirespeed/wirespeed/internal/host"
 	"github.com/wirespeed/wirespeed/internal/lab/labtest"
-	"github.com/wirespeed/wirespeed/internal/lab/need"
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
 
@@ -30,13 +28,12 @@ func talkingPair(t *testing.T) *labtest.Pair {
 	t.Helper()
 	p := labtest.TestPair(t, "t-packet", 1)
 	for i, end := range []struct {
-		ns   *host.NS
-		name string
-		dev  string
-	}{{p.NSA, p.A, p.DevA}, {p.NSB, p.B, p.DevB}} {
-		for _, s := range []string{"net.ipv6.conf.all.disable_ipv6=0", "net.ipv6.conf." + end.dev + ".disable_ipv6=0", "net.ipv6.auto_flowlabels=0"} {
-			if out, err := exec.Command(need.Tool(t, "ip"), "netns", "exec", end.name, need.Tool(t, "sysctl"), "-qw", s).CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v: %s", s, err, out)
+		ns  *host.NS
+		dev string
+	}{{p.NSA, p.DevA}, {p.NSB, p.DevB}} {
+		for name, value := range map[string]string{"conf/all/disable_ipv6": "0", "conf/" + end.dev + "/disable_ipv6": "0", "auto_flowlabels": "0"} {
+			if err := end.ns.Do(func() error { return os.WriteFile("/proc/sys/net/ipv6/"+name, []byte(value), 0) }); err != nil {
+				t.Fatal(err)
 			}
 		}
 		change(t, end.ns, end.dev, func(l netlink.Link) error {
