@@ -11,11 +11,15 @@ import (
 // the first cache.
 const chunk = 32
 
+// beginLen is what is copied at once, without a call: a head that is no longer costs the same whatever it is.
+const beginLen = 64
+
 // A lane is what Fill reads and writes for one stream.
 type lane struct {
 	heads    [][]byte
 	lens     []int
 	tail     []byte
+	begin    [][beginLen]byte // heads and what follows them; nil: they are longer
 	cycle    []uint16
 	cycleAt  uint64 // k mod len(cycle)
 	sizeSeed uint64
@@ -54,6 +58,12 @@ type laneSum struct {
 func newLane(s *ImageStream, b *Binding, index int) lane {
 	l := lane{heads: s.Heads, lens: s.Lens, tail: s.Tail, cycle: s.Cycle, sizeSeed: s.SizeSeed, form: s.Form, sig: s.SigOff,
 		seq: b.FirstSeq, timed: s.HasTime && b.TimeKind != packet.TimeNone}
+	if s.HeadLen <= beginLen {
+		l.begin = make([][beginLen]byte, len(s.Heads))
+		for j, h := range s.Heads {
+			copy(l.begin[j][copy(l.begin[j][:], h):], s.Tail)
+		}
+	}
 	if s.Form == packet.FormFull {
 		l.signs = binary.BigEndian.Uint64(s.Heads[0][s.SigOff+packet.SigRun:])
 	}
@@ -129,45 +139,68 @@ func (l *lane) length(k uint64) (index int, at uint64) {
 
 // write writes the frames on the list, with the lane's next sequence numbers. flags go into each.
 func (l *lane) write(frames []Frame, stamp uint64, flags byte) {
-	which := l.frame[:l.n]
-	js := l.js[:len(which)]
-	for i, w := range which {
+	var room [chunk][]byte
+	bufs := room[:l.n]
+	js := l.js[:len(bufs)]
+	for i, w := range l.frame[:len(bufs)] {
 		f := &frames[w]
-		head := l.heads[js[i]]
-		if copy(f.Buf, head); f.Len > len(head) {
-			copy(f.Buf[len(head):f.Len], l.tail)
+		b := f.Buf[:f.Len]
+		if l.begin != nil && len(f.Buf) >= beginLen {
+			*(*[beginLen]byte)(f.Buf) = l.begin[js[i]]
+			if len(b) > beginLen {
+				copy(b[beginLen:], l.tail[beginLen-len(l.heads[0]):])
+			}
+			bufs[i] = b
+			continue
 		}
+		head := l.heads[js[i]]
+		if copy(b, head); len(b) > len(head) {
+			copy(b[len(head):], l.tail)
+		}
+		bufs[i] = b
 	}
 	switch l.form {
 	case packet.FormFull:
-		l.signFull(which, frames, stamp, flags)
+		l.signFull(bufs, stamp, flags)
 	case packet.FormShort:
-		l.signShort(which, frames)
+		l.signShort(bufs)
 	}
 	for n := range l.sums {
 		l.sums[n].begin(js, &l.varies)
 	}
-	l.modify(which, frames)
+	l.modify(bufs)
 	for n := range l.sums {
 		s := &l.sums[n]
-		s.end(which, frames)
+		s.end(bufs)
 		for into := s.into; into != 0; into &= into - 1 {
-			l.sums[bits.TrailingZeros(into)].take(s.off, which, frames)
+			l.sums[bits.TrailingZeros(into)].take(s.off, bufs)
 		}
 	}
-	l.seq += uint64(len(which))
+	l.seq += uint64(len(bufs))
 	l.n = 0
 }
 
 // signFull writes what varies of the full signature.
-func (l *lane) signFull(which []uint8, frames []Frame, stamp uint64, all byte) {
+func (l *lane) signFull(bufs [][]byte, stamp uint64, all byte) {
 	if !l.timed {
 		stamp = 0
 	}
 	time := fold32(stamp)
-	for i, w := range which {
+	varies := l.varies[:len(bufs)]
+	if n := uint64(len(bufs)); all == 0 && l.seq != 0 && l.seq+n > l.seq && (!l.ends || l.last-l.seq >= n) {
+		// Neither the first frame nor the last is among these.
+		for i, b := range bufs {
+			b = b[l.sig+packet.SigRun:][:packet.FullLen-packet.SigRun]
+			seq := uint64(uint32(l.seq) + uint32(i))
+			binary.BigEndian.PutUint64(b, l.signs|seq)
+			binary.BigEndian.PutUint64(b[packet.SigTime-packet.SigRun:], stamp)
+			varies[i] = seq + time
+		}
+		return
+	}
+	for i, b := range bufs {
 		// Run, flags, stream and sequence are one number of 64 bits.
-		b := frames[w].Buf[l.sig+packet.SigRun:][:packet.FullLen-packet.SigRun]
+		b = b[l.sig+packet.SigRun:][:packet.FullLen-packet.SigRun]
 		seq := l.seq + uint64(i)
 		flags := all
 		if seq == 0 {
@@ -178,43 +211,42 @@ func (l *lane) signFull(which []uint8, frames []Frame, stamp uint64, all byte) {
 		}
 		binary.BigEndian.PutUint64(b, l.signs|uint64(flags)<<48|uint64(uint32(seq)))
 		binary.BigEndian.PutUint64(b[packet.SigTime-packet.SigRun:], stamp)
-		l.varies[i&(chunk-1)] = uint64(flags) + uint64(uint32(seq)) + time
+		varies[i] = uint64(flags) + uint64(uint32(seq)) + time
 	}
 }
 
 // signShort writes what varies of the short signature.
-func (l *lane) signShort(which []uint8, frames []Frame) {
-	for i, w := range which {
+func (l *lane) signShort(bufs [][]byte) {
+	for i, b := range bufs {
 		seq := uint32(l.seq) + uint32(i)
-		binary.BigEndian.PutUint32(frames[w].Buf[l.sig+packet.SigShortSeq:], seq)
+		binary.BigEndian.PutUint32(b[l.sig+packet.SigShortSeq:], seq)
 		l.varies[i&(chunk-1)] = uint64(seq)
 	}
 }
 
 // modify writes one modifier after the other and adds it to the sums that it counts in.
-func (l *lane) modify(which []uint8, frames []Frame) {
-	var values [chunk]uint64
+func (l *lane) modify(bufs [][]byte) {
+	var values, unused [chunk]uint64
 	for i := range l.mods {
 		m := &l.mods[i]
-		v := values[:len(which)]
-		m.values(v, l.ks[:len(which)])
+		v := values[:len(bufs)]
+		m.values(v, l.ks[:len(bufs)])
 		if m.cut != nil {
 			for i, x := range v {
 				v[i] = m.cut.place(x)
 			}
 		}
-		m.store(v, which, frames)
-		for n := range l.sums {
-			if m.sums>>n&1 == 0 {
-				continue
-			}
-			acc := l.sums[n].acc[:len(v)]
-			if m.width < 8 { // as it is: half of the bits are enough
-				for i, x := range v {
-					acc[i] += x
-				}
-				continue
-			}
+		// Two sums, the usual number, are taken along.
+		first, second, sums := &unused, &unused, m.sums
+		if sums != 0 {
+			first, sums = &l.sums[bits.TrailingZeros(sums)].acc, sums&(sums-1)
+		}
+		if sums != 0 {
+			second, sums = &l.sums[bits.TrailingZeros(sums)].acc, sums&(sums-1)
+		}
+		m.store(v, bufs, first, second)
+		for ; sums != 0; sums &= sums - 1 {
+			acc := l.sums[bits.TrailingZeros(sums)].acc[:len(v)]
 			for i, x := range v {
 				acc[i] += fold32(x)
 			}
@@ -238,22 +270,22 @@ func (s *laneSum) begin(js []uint16, varies *[chunk]uint64) {
 }
 
 // end writes the checksums.
-func (s *laneSum) end(which []uint8, frames []Frame) {
-	acc := s.acc[:len(which)]
-	for i, w := range which {
+func (s *laneSum) end(bufs [][]byte) {
+	acc := s.acc[:len(bufs)]
+	for i, b := range bufs {
 		sum := ^packet.Fold(acc[i])
 		if sum == 0 && s.zeroIsNone {
 			sum = 0xffff
 		}
-		binary.BigEndian.PutUint16(frames[w].Buf[s.off:], sum)
+		binary.BigEndian.PutUint16(b[s.off:], sum)
 	}
 }
 
 // take adds the checksum that was written at the offset.
-func (s *laneSum) take(off int, which []uint8, frames []Frame) {
-	acc := s.acc[:len(which)]
-	for i, w := range which {
-		acc[i] += uint64(binary.BigEndian.Uint16(frames[w].Buf[off:]))
+func (s *laneSum) take(off int, bufs [][]byte) {
+	acc := s.acc[:len(bufs)]
+	for i, b := range bufs {
+		acc[i] += uint64(binary.BigEndian.Uint16(b[off:]))
 	}
 }
 

@@ -81,32 +81,44 @@ func (m *step) random(v, ks []uint64) {
 	}
 }
 
-// store puts the values into their containers. Another modifier may have been in the same container before, or a constant.
-func (m *step) store(v []uint64, which []uint8, frames []Frame) {
-	which = which[:len(v)]
+// store puts the values into their containers, and adds them to two sums. Another modifier may have been in the same container
+// before, or a constant.
+func (m *step) store(v []uint64, bufs [][]byte, first, second *[chunk]uint64) {
+	bufs = bufs[:len(v)]
+	one, two := first[:len(v)], second[:len(v)]
 	switch {
 	case m.width == 2 && m.whole:
 		for i, x := range v {
-			binary.BigEndian.PutUint16(frames[which[i]].Buf[m.off:], uint16(x))
+			binary.BigEndian.PutUint16(bufs[i][m.off:], uint16(x))
+			one[i] += x
+			two[i] += x
 		}
 	case m.width == 2:
 		for i, x := range v {
-			w := frames[which[i]].Buf[m.off:]
+			w := bufs[i][m.off:]
 			binary.BigEndian.PutUint16(w, binary.BigEndian.Uint16(w)|uint16(x))
+			one[i] += x
+			two[i] += x
 		}
 	case m.width == 4 && m.whole:
 		for i, x := range v {
-			binary.BigEndian.PutUint32(frames[which[i]].Buf[m.off:], uint32(x))
+			binary.BigEndian.PutUint32(bufs[i][m.off:], uint32(x))
+			one[i] += x
+			two[i] += x
 		}
 	case m.width == 4:
 		for i, x := range v {
-			w := frames[which[i]].Buf[m.off:]
+			w := bufs[i][m.off:]
 			binary.BigEndian.PutUint32(w, binary.BigEndian.Uint32(w)|uint32(x))
+			one[i] += x
+			two[i] += x
 		}
 	default:
 		for i, x := range v {
-			w := frames[which[i]].Buf[m.off:]
+			w := bufs[i][m.off:]
 			binary.BigEndian.PutUint64(w, binary.BigEndian.Uint64(w)|x)
+			one[i] += fold32(x)
+			two[i] += fold32(x)
 		}
 	}
 }

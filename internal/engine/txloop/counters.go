@@ -15,12 +15,20 @@ type counts struct {
 
 // took counts frames that the ring took.
 func (c *counts) took(w *worker, from, to int) {
-	for i := from; i < to; i++ {
-		f := &w.frames[i]
-		c.bytes += uint64(f.Len + wire.FCS)
-		c.streams[f.Stream]++
+	n, size := uint64(to-from), uint64(0)
+	if frames := w.frames[from:to]; len(c.streams) == 1 {
+		for i := range frames {
+			size += uint64(frames[i].Len)
+		}
+		c.streams[0] += n
+	} else {
+		for i := range frames {
+			size += uint64(frames[i].Len)
+			c.streams[frames[i].Stream]++
+		}
 	}
-	c.submitted += uint64(to - from)
+	c.bytes += size + n*wire.FCS
+	c.submitted += n
 }
 
 // published are a worker's counts as others may read them, on cache lines of their own.
