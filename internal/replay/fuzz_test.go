@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/wirespeed/wirespeed/internal/pcapio/pcaptest"
 	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/stream"
 )
@@ -26,6 +27,9 @@ func FuzzReplay(f *testing.F) {
 		b := []program.Frame{{Buf: make([]byte, 200)}}
 		p.Bind(program.Binding{Queues: 1}).Fill(b, 0)
 		f.Add(pcapBytes(linkEthernet, record{data: b[0].Buf}), uint16(0xff))
+	}
+	for _, file := range pcaptest.Files() {
+		f.Add(file.Bytes, uint16(0xb6f))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, with uint16) {
 		if len(data) > 1<<16 {

@@ -76,9 +76,11 @@ func (u *run) describe(c *replay.Capture, f *replay.Facts) {
 		u.note("%s: a pipe, read while it is sent: what it holds is not known before", name)
 		return
 	}
-	what := fmt.Sprintf("%d frames", f.Frames)
+	what := "1 frame"
 	if n := f.SkippedFrames(); n > 0 {
 		what = fmt.Sprintf("%d of %d frames", f.Frames, f.Packets)
+	} else if f.Frames > 1 {
+		what = fmt.Sprintf("%d frames", f.Frames)
 	}
 	sizes := fmt.Sprintf("%d bytes", f.Smallest)
 	if f.Largest != f.Smallest {
