@@ -35,19 +35,15 @@ type Result struct {
 	Files     []string // that are there, oldest first
 	Removed   int      // files of a rotation that were not kept
 	FileBytes int64    // of all files, removed ones included
-	Passed    uint64   // frames that passed the filter, dropped ones included
-	Dropped   uint64   // of them, dropped because the ring was full
+	Dropped   uint64   // frames that passed the filter and found the ring full: in no file
 	Full      bool     // the limit is reached
 	Err       error    // why writing ended early; nil: it did not
 }
 
-// Counts are the receiver's own, since it started.
-type Counts struct{ Passed, Dropped uint64 }
-
 // A Recorder writes frames to files.
 type Recorder struct {
-	spec Spec
-	link Link
+	spec   Spec
+	ifName string
 
 	file   *file
 	writer *pcapio.Writer // nil: not begun
@@ -60,15 +56,9 @@ type Recorder struct {
 	written Written // and by it to the file
 	before  uint64  // frames seen before this file
 	result  Result
-	counts  func() Counts
-	begun   Counts // when the file began
+	dropped func() uint64 // by the receiver, since it started
+	begun   uint64        // dropped when the file began
 	over    atomic.Bool
-}
-
-// Link is what the file says about the interface.
-type Link struct {
-	Name string
-	MTU  int
 }
 
 // Create makes the first file, empty, so that nothing begins which could not be written. Files of an earlier capture are
@@ -106,10 +96,10 @@ func (r *Recorder) Discard() {
 	}
 }
 
-// Begin replaces the files of an earlier capture and writes the head of the first one. counts gives the receiver's counts;
-// it is called whenever a file ends.
-func (r *Recorder) Begin(l Link, counts func() Counts) error {
-	r.link, r.counts = l, counts
+// Begin replaces the files of an earlier capture and writes the head of the first one, which names the interface. dropped
+// is how many frames the receiver has dropped since it started; it is called whenever a file begins or ends.
+func (r *Recorder) Begin(ifName string, dropped func() uint64) error {
+	r.ifName, r.dropped = ifName, dropped
 	earlier, err := r.spec.earlier()
 	if err != nil {
 		return err
@@ -135,13 +125,13 @@ func (r *Recorder) head() error {
 		return err
 	}
 	r.writer, err = pcapio.NewWriter(sink{r}, pcapio.WriterConfig{
-		Format: format, Link: pcapio.LinkEthernet, SnapLen: r.spec.SnapLen, IfName: r.link.Name, Filter: r.spec.FilterText,
+		Format: format, Link: pcapio.LinkEthernet, SnapLen: r.spec.SnapLen, IfName: r.ifName,
 	})
 	if err != nil {
 		return err
 	}
 	r.result.Files = append(r.result.Files, r.file.path)
-	r.begun, r.before, r.nextTime = r.counts(), r.seen.Frames, math.MaxInt64
+	r.begun, r.before, r.nextTime = r.dropped(), r.seen.Frames, math.MaxInt64
 	return r.writer.Flush()
 }
 
@@ -262,8 +252,8 @@ func (r *Recorder) end() error {
 	}
 	var err error
 	if r.writer != nil {
-		now := r.counts()
-		err = r.writer.Stats(now.Passed-r.begun.Passed, now.Dropped-r.begun.Dropped)
+		dropped := r.dropped() - r.begun
+		err = r.writer.Stats(r.seen.Frames-r.before+dropped, dropped)
 		err = errors.Join(err, r.writer.Flush())
 	}
 	err = errors.Join(err, r.file.Close())
@@ -288,9 +278,8 @@ func (r *Recorder) Result() Result {
 	out := r.result
 	out.Written = r.written
 	out.Files = slices.Clone(out.Files)
-	if r.counts != nil {
-		c := r.counts()
-		out.Passed, out.Dropped = c.Passed, c.Dropped
+	if r.dropped != nil {
+		out.Dropped = r.dropped()
 	}
 	return out
 }

@@ -20,16 +20,16 @@ import (
 	"github.com/wirespeed/wirespeed/internal/pcapio"
 )
 
-func begin(t testing.TB, s Spec, counts func() Counts) *Recorder {
+func begin(t testing.TB, s Spec, dropped func() uint64) *Recorder {
 	t.Helper()
 	r, err := Create(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counts == nil {
-		counts = func() Counts { return Counts{Passed: r.seen.Frames} }
+	if dropped == nil {
+		dropped = func() uint64 { return 0 }
 	}
-	if err := r.Begin(Link{Name: "va"}, counts); err != nil {
+	if err := r.Begin("va", dropped); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -207,11 +207,11 @@ func TestDiscardRemovesTheNewFile(t *testing.T) {
 func TestRotateBySize(t *testing.T) {
 	s := Spec{Path: filepath.Join(t.TempDir(), "x.pcapng"), RotateSize: minRotate}
 	var r *Recorder
-	r = begin(t, s, func() Counts {
+	r = begin(t, s, func() uint64 {
 		if r == nil {
-			return Counts{}
+			return 0
 		}
-		return Counts{Passed: 3 * r.seen.Frames, Dropped: 2 * r.seen.Frames}
+		return 2 * r.seen.Frames
 	})
 	const n = 5000
 	for i := range n {
@@ -335,7 +335,7 @@ func onSmallDisk(t *testing.T, ext string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Begin(Link{Name: "va"}, func() Counts { return Counts{} }); err != nil {
+	if err := r.Begin("va", func() uint64 { return 0 }); err != nil {
 		return err
 	}
 	for i := range 100_000 {

@@ -44,8 +44,7 @@ type Spec struct {
 	RotateTime time.Duration // a file begins no later than this before its last frame; 0: no limit
 	Keep       int           // files of a rotation that are kept, the newest; 0: all
 
-	Filter     []Instruction // nil: every frame
-	FilterText string        // what the user called it, for the file
+	Filter []Instruction // nil: every frame
 }
 
 // DefaultRing holds about 900,000 small frames, or 80,000 of full size: what arrives at 10 Gbit/s in 100 ms.

@@ -22,7 +22,6 @@ type receiver struct {
 
 	mu       sync.Mutex
 	analyser *analyse.Analyser
-	passed   uint64 // the filter, so far, dropped ones included
 	drops    uint64 // of the ring, so far
 	clock    stampClock
 	failed   error
@@ -52,7 +51,7 @@ func (r *receiver) Load(e engine.Expect) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.core, r.analyser, r.passed, r.drops, r.failed, r.rec = core, a, 0, 0, nil, nil
+	r.core, r.analyser, r.drops, r.failed, r.rec = core, a, 0, nil, nil
 	return nil
 }
 
@@ -112,6 +111,9 @@ func (r *receiver) walk(ring *rxRing, core int, pinned chan<- error) {
 			return
 		}
 		if ring.ready() {
+			if !stopped.IsZero() && r.rec != nil && ring.begun().After(stopped) {
+				return // a capture has its end, whatever else arrives
+			}
 			r.take(ring)
 			continue
 		}
@@ -175,9 +177,8 @@ func (r *receiver) countDrops() {
 	if r.ring == nil {
 		return
 	}
-	if passed, dropped, err := r.ring.counts(); err == nil {
-		r.passed += passed
-		r.drops += dropped
+	if n, err := r.ring.dropped(); err == nil {
+		r.drops += n
 	} else if r.failed == nil {
 		r.failed = err
 	}

@@ -66,10 +66,10 @@ func (r *receiver) Recorded() capture.Result {
 	return r.rec.Result()
 }
 
-// counts are the ring's, since the receiver started. mu is held.
-func (r *receiver) counts() capture.Counts {
+// dropped is what the ring has dropped since the receiver started. mu is held.
+func (r *receiver) dropped() uint64 {
 	r.countDrops()
-	return capture.Counts{Passed: r.passed, Dropped: r.drops}
+	return r.drops
 }
 
 // ringConfig is the ring that the receiver needs.
@@ -91,7 +91,7 @@ func (r *receiver) ringConfig() rxConfig {
 func (r *receiver) beginRecord() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rec.Begin(capture.Link{Name: r.link.Name}, r.counts)
+	return r.rec.Begin(r.link.Name, r.dropped)
 }
 
 // idle writes what is in memory, since there is nothing else to do.

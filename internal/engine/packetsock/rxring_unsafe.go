@@ -147,6 +147,12 @@ func (r *rxRing) ready() bool {
 	return atomic.LoadUint32(&r.header().Block_status)&unix.TP_STATUS_USER != 0
 }
 
+// begun is when the first frame of the next block, which is ready, arrived.
+func (r *rxRing) begun() time.Time {
+	ts := &r.header().Ts_first_pkt
+	return time.Unix(int64(ts.Sec), int64(ts.Usec)) // this version counts ns
+}
+
 // block analyses the next block, which is ready, and gives it back. clock turns its time stamps into CLOCK_MONOTONIC.
 func (r *rxRing) block(a *analyse.Analyser, clock *stampClock) {
 	h := r.header()
@@ -245,14 +251,13 @@ func pollQuietly(fds []unix.PollFd) error {
 	return nil
 }
 
-// counts are the frames that passed the filter since it was asked last, and those of them that found the ring full:
-// reading resets the kernel's counts.
-func (r *rxRing) counts() (passed, dropped uint64, err error) {
+// dropped is what found the ring full since it was asked last: reading resets the kernel's counts.
+func (r *rxRing) dropped() (uint64, error) {
 	s, err := unix.GetsockoptTpacketStatsV3(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
-		return 0, 0, fmt.Errorf("drops of the receive ring: %w", err)
+		return 0, fmt.Errorf("drops of the receive ring: %w", err)
 	}
-	return uint64(s.Packets), uint64(s.Drops), nil
+	return uint64(s.Drops), nil
 }
 
 func (r *rxRing) close() {
