@@ -54,6 +54,7 @@ func fileLoop(t *testing.T, _ int) enginetest.Loop {
 type definition struct {
 	name  string
 	set   *stream.Set
+	prog  *compiled.Program // of a replay, which has no set
 	count uint64
 	// wrong: it may be, on purpose, so nothing is said about its checksums.
 	wrong bool
@@ -75,15 +76,43 @@ func definitions(t *testing.T) (all []definition) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if set.Replay == nil { // of captures the contract of engines compares the frames
-			all = append(all, definition{filepath.Base(file), set, 100, onPurpose(set)})
+		if set.Replay == nil { // replays are below
+			all = append(all, definition{name: filepath.Base(file), set: set, count: 100, wrong: onPurpose(set)})
 		}
 	}
 	sets := rapid.Custom(func(t *rapid.T) *stream.Set { return programtest.Set(t, 64) })
 	for seed := range 12 {
-		all = append(all, definition{fmt.Sprint("drawn ", seed), sets.Example(seed), 60, true})
+		all = append(all, definition{name: fmt.Sprint("drawn ", seed), set: sets.Example(seed), count: 60, wrong: true})
+	}
+	for _, form := range []packet.Form{packet.FormNone, packet.FormShort, packet.FormFull} {
+		all = append(all, definition{name: "replay, signature " + form.String(), prog: replayed(t, form), count: 100})
 	}
 	return all
+}
+
+// replayed is a sequence of frames of many lengths, of which two thirds are signed.
+func replayed(t *testing.T, form packet.Form) *compiled.Program {
+	t.Helper()
+	set, err := stream.FromFlags(stream.Flags{Size: "64,68,65,333,1518,127,594", VLAN: "7", SrcIP: "inc(198.18.0.1,1,100)", Signature: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.SetMACs([6]byte{2, 0, 0, 0, 0, 1}, [6]byte{2, 0, 0, 0, 0, 2})
+	p, err := compiled.Compile(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := p.Bind(compiled.Binding{Queues: 1})
+	var frames [][]byte
+	for range 21 {
+		f := []compiled.Frame{{Buf: make([]byte, 2048)}}
+		im.Fill(f, 0)
+		frames = append(frames, f[0].Buf[:f[0].Len])
+	}
+	room := func(i int) bool { return form != packet.FormNone && i%3 != 0 && len(frames[i]) >= 46+form.Len() }
+	p = enginetest.Replay(t, form, frames, nil, room)
+	p.Sequence.Rounds = 0
+	return p
 }
 
 // onPurpose reports whether a stream says itself what checksums, lengths or versions its headers have.
@@ -113,10 +142,13 @@ func TestEnginesSendTheSameBytes(t *testing.T) {
 	refused := map[string]int{}
 	all := definitions(t)
 	for _, d := range all {
-		d.set.SetMACs([6]byte{2, 0, 0, 0, 0, 1}, [6]byte{2, 0, 0, 0, 0, 2})
-		p, err := compiled.Compile(d.set)
-		if err != nil {
-			t.Fatalf("%s: %v", d.name, err)
+		p := d.prog
+		if d.set != nil {
+			d.set.SetMACs([6]byte{2, 0, 0, 0, 0, 1}, [6]byte{2, 0, 0, 0, 0, 2})
+			var err error
+			if p, err = compiled.Compile(d.set); err != nil {
+				t.Fatalf("%s: %v", d.name, err)
+			}
 		}
 		plan := engine.Plan{Program: p, Run: 7, IDBase: 3, Queues: 1, Stamp: engine.StampNone, Count: d.count}
 		var want [][]byte
