@@ -6,6 +6,11 @@
 // Counters may be called from any goroutine: each worker publishes its counts after every batch, in memory that no other
 // worker writes. New allocates everything; a batch allocates nothing, whatever happens.
 //
+// Frames of a recorded sequence leave when it says: the next is due at a time of its own, no frame leaves before, and only
+// frames that are due within some microseconds of each other share a system call. A source that is read while it is sent is
+// asked for its next piece without waiting in it. With a virtual clock nothing waits but for the source: the clock is set to
+// when the next frame is due.
+//
 // A worker that waits for the next frame spins, and holds one of the Go scheduler's processors (GOMAXPROCS) meanwhile. Where
 // all are held others wait until the scheduler takes one away, up to 10 ms, and so does the worker that lost it: a program
 // that paces should have as many of them as queues beyond the machine's CPUs, so that the kernel shares the cores instead.
