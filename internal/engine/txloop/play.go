@@ -57,10 +57,14 @@ func (w *worker) late(now int64) (dropped uint64) {
 }
 
 // together is how many recorded frames leave now, most at most: the next, and those that are due as well and so close to it
-// that one system call for each would hold them up.
+// that one system call for each would hold them up. Where the schedule is about to be given up it is all that are due.
 func (w *worker) together(most int, now int64) int {
 	s := &w.sched
-	n := max(1, w.image.DueBy(uint64(min(now, s.at+togetherNs)-s.origin), most))
+	by := now
+	if !s.pressed(now) {
+		by = min(now, s.at+togetherNs)
+	}
+	n := max(1, w.image.DueBy(uint64(by-s.origin), most))
 	w.batch = max(w.batch, n)
 	return n
 }

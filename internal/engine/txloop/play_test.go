@@ -178,6 +178,31 @@ func TestRecordedStall(t *testing.T) {
 	}
 }
 
+// What one call for each frame could not hold shares calls.
+func TestRecordedFramesShareCallsWhereTheyMust(t *testing.T) {
+	for gap, batch := range map[uint64][2]int{1000: {7, 64}, 100_000: {1, 1}} {
+		s := sequenceOf(0)
+		s.Rounds, s.Period = 0, gap
+		p := playPlan(s)
+		p.Recorded, p.Count, p.Stamp = true, 200_000*1000/gap, engine.StampNone
+		m := newMemory()
+		m.keep = false
+		m.take = func(call, n int) (int, error) {
+			for end := time.Now().Add(20 * time.Microsecond); time.Now().Before(end); {
+			}
+			return n, nil
+		}
+		_, c := run(t, t.Context(), p, m)
+		// A busy machine makes frames late that would not be.
+		if c.Batch < batch[0] || c.Batch > batch[1] && c.Queues[0].BehindNsMax < uint64(p.CatchUp)/2 {
+			t.Errorf("a gap of %d ns: %d frames in a call, want %v; behind %d ns", gap, c.Batch, batch, c.Queues[0].BehindNsMax)
+		}
+		if c.Queues[0].Sent != p.Count {
+			t.Errorf("sent %d", c.Queues[0].Sent)
+		}
+	}
+}
+
 // late is a source whose pieces come when they are asked for often enough.
 type late struct {
 	pieces []*program.Sequence
