@@ -16,7 +16,7 @@ type message struct {
 	request bool             // a question; else an answer
 	target  netip.Addr       // who is asked for, or who answers
 	sender  netip.Addr       // who asks; unspecified in duplicate address detection
-	mac     net.HardwareAddr // of who asks or answers; nil: not said
+	mac     net.HardwareAddr // of who asks or answers; nil in duplicate address detection
 }
 
 // parse reads a frame; false where it is none of these or not valid.
@@ -26,21 +26,27 @@ func parse(frame []byte) (m message, ok bool) {
 		return parseARP(a)
 	}
 	ip, is := p.Layer(layers.LayerTypeIPv6).(*layers.IPv6)
-	if !is || ip.HopLimit != ndHops {
+	eth, wired := p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet)
+	if !is || !wired || ip.HopLimit != ndHops {
 		return m, false
 	}
 	sender, _ := netip.AddrFromSlice(ip.SrcIP)
 	if s, is := p.Layer(layers.LayerTypeICMPv6NeighborSolicitation).(*layers.ICMPv6NeighborSolicitation); is {
 		target, ok := netip.AddrFromSlice(s.TargetAddress)
-		return message{request: true, target: target, sender: sender, mac: option(s.Options, layers.ICMPv6OptSourceAddress)}, ok
+		mac := option(s.Options, layers.ICMPv6OptSourceAddress)
+		switch {
+		case sender.IsUnspecified() && mac != nil: // not valid (RFC 4861 7.1.1)
+			return m, false
+		case !sender.IsUnspecified() && mac == nil: // it may be left out where the answer goes to one (RFC 4861 4.3)
+			mac = eth.SrcMAC
+		}
+		return message{request: true, target: target, sender: sender, mac: mac}, ok
 	}
 	if a, is := p.Layer(layers.LayerTypeICMPv6NeighborAdvertisement).(*layers.ICMPv6NeighborAdvertisement); is {
 		target, ok := netip.AddrFromSlice(a.TargetAddress)
 		mac := option(a.Options, layers.ICMPv6OptTargetAddress)
 		if mac == nil { // it may be left out in an answer to one (RFC 4861 4.4)
-			if eth, is := p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet); is {
-				mac = eth.SrcMAC
-			}
+			mac = eth.SrcMAC
 		}
 		return message{target: target, sender: sender, mac: mac}, ok
 	}
@@ -97,9 +103,7 @@ func answer(mac net.HardwareAddr, own netip.Addr, m *message) ([]byte, error) {
 	to, toMAC, flags := m.sender, m.mac, uint8(solicited|override)
 	if to.IsUnspecified() { // whoever wants to take the address learns that it is taken (RFC 4861 7.2.4)
 		to, flags = netip.IPv6LinkLocalAllNodes(), override
-	}
-	if toMAC == nil {
-		toMAC = multicastMAC(netip.IPv6LinkLocalAllNodes())
+		toMAC = multicastMAC(to)
 	}
 	return discovery(mac, own, toMAC, to, layers.ICMPv6TypeNeighborAdvertisement, &layers.ICMPv6NeighborAdvertisement{
 		Flags: flags, TargetAddress: own.AsSlice(),

@@ -17,11 +17,11 @@ import (
 	"github.com/wirespeed/wirespeed/internal/host"
 )
 
-// Resolving: a question is repeated after retry, tries times in all. RFC 4861 10 has three, a second apart; a lab's answer
-// comes in a millisecond, a router's that has to wake its control plane takes longer.
+// Resolving: a question is repeated after defaultRetry, tries times in all. RFC 4861 10 has three, a second apart; a lab's
+// answer comes in a millisecond, a router's that has to wake its control plane takes longer.
 const (
-	retry = 500 * time.Millisecond
-	tries = 6
+	defaultRetry = 500 * time.Millisecond
+	tries        = 6
 )
 
 // ErrSilent: nobody answers for the address.
@@ -29,22 +29,22 @@ var ErrSilent = errors.New("nobody answers")
 
 // A Node is one address at one port.
 type Node struct {
-	addr netip.Addr
-	mac  net.HardwareAddr
-	conn *socket.Conn
-	done chan struct{}
-	over atomic.Bool // Close was called
+	addr  netip.Addr
+	mac   net.HardwareAddr
+	conn  *socket.Conn
+	done  chan struct{}
+	over  atomic.Bool // Close was called
+	retry time.Duration
 
 	mu    sync.Mutex // guards what follows
 	known map[netip.Addr][6]byte
 	news  chan struct{} // closed when known grows
-	sent  uint64
 }
 
 // Start makes the address answer at a device of the namespace, with the device's own MAC address. It needs root, or
 // CAP_NET_RAW.
 func Start(ns *host.NS, device string, addr netip.Addr) (*Node, error) {
-	n := &Node{addr: addr, done: make(chan struct{}), known: map[netip.Addr][6]byte{}, news: make(chan struct{})}
+	n := &Node{addr: addr, retry: defaultRetry, done: make(chan struct{}), known: map[netip.Addr][6]byte{}, news: make(chan struct{})}
 	err := ns.Do(func() error {
 		ifi, err := net.InterfaceByName(device)
 		if err != nil {
@@ -54,7 +54,7 @@ func Start(ns *host.NS, device string, addr netip.Addr) (*Node, error) {
 			return fmt.Errorf("device %s has no Ethernet address: %s cannot answer there", device, addr)
 		}
 		n.mac = ifi.HardwareAddr
-		protocol, filter := unix.ETH_P_ARP, []bpf.Instruction{bpf.RetConstant{Val: 1 << 16}}
+		protocol, filter := unix.ETH_P_ARP, onlyOurs
 		if addr.Is6() {
 			protocol, filter = unix.ETH_P_IPV6, onlyDiscovery
 		}
@@ -80,9 +80,20 @@ func Start(ns *host.NS, device string, addr netip.Addr) (*Node, error) {
 	return n, nil
 }
 
-// onlyDiscovery passes neighbour solicitations and advertisements directly behind IPv6: what else a port gets in a run would
-// only be copied to be thrown away.
+// onlyOurs passes what the kernel would take for itself: neither frames for other stations, which a port in promiscuous mode
+// gets too, nor those with a VLAN tag, whose tag this socket does not see.
+var onlyOurs = []bpf.Instruction{
+	bpf.LoadExtension{Num: bpf.ExtType},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PACKET_OTHERHOST, SkipTrue: 1},
+	bpf.RetConstant{Val: 1 << 16},
+	bpf.RetConstant{Val: 0},
+}
+
+// onlyDiscovery passes of those the neighbour solicitations and advertisements directly behind IPv6: what else a port gets
+// in a run would only be copied to be thrown away.
 var onlyDiscovery = []bpf.Instruction{
+	bpf.LoadExtension{Num: bpf.ExtType},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PACKET_OTHERHOST, SkipTrue: 6},
 	bpf.LoadAbsolute{Off: 14 + 6, Size: 1},
 	bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.IPPROTO_ICMPV6, SkipTrue: 4},
 	bpf.LoadAbsolute{Off: 14 + 40, Size: 1},
@@ -129,9 +140,6 @@ func (n *Node) reply(m *message) {
 
 // write sends one frame. What is lost is asked for again.
 func (n *Node) write(b []byte) {
-	n.mu.Lock()
-	n.sent++
-	n.mu.Unlock()
 	_, _ = n.conn.WriteTo(b, &socket.Addr{HardwareAddr: b[:6]})
 }
 
@@ -154,7 +162,7 @@ func (n *Node) Resolve(ctx context.Context, target netip.Addr) (mac [6]byte, err
 	}
 	for range tries {
 		n.write(b)
-		again := time.NewTimer(retry)
+		again := time.NewTimer(n.retry)
 		for waiting := true; waiting; {
 			n.mu.Lock()
 			mac, ok := n.known[target]
@@ -175,13 +183,6 @@ func (n *Node) Resolve(ctx context.Context, target netip.Addr) (mac [6]byte, err
 		}
 	}
 	return mac, fmt.Errorf("%w for %s", ErrSilent, target)
-}
-
-// Sent is how many frames, questions and answers, have left.
-func (n *Node) Sent() uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.sent
 }
 
 // Close stops answering. It may be called more than once.
