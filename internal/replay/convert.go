@@ -24,7 +24,7 @@ func (m *maker) ethernet(p *pcapio.Packet) (b []byte, padded bool) {
 }
 
 // detail says of a packet what its reason leaves open.
-func (m *maker) detail(p *pcapio.Packet, reason pcapio.Reason) string {
+func detail(p *pcapio.Packet, reason pcapio.Reason) string {
 	have, had := len(p.Frame()), p.FrameLen()
 	switch reason {
 	case pcapio.LinkTypeReason:

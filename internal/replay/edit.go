@@ -24,21 +24,18 @@ type alternative struct {
 	value stream.Value
 }
 
-var editable = map[string]packet.HeaderKind{
-	"eth": packet.HeaderEth, "vlan": packet.HeaderVLAN, "ip": packet.HeaderIPv4, "ipv6": packet.HeaderIPv6, "udp": packet.HeaderUDP, "tcp": packet.HeaderTCP,
-}
-
 // compileEdits joins neighbours of the same flag. The id of a VLAN tag is left to tag.
 func compileEdits(in []stream.Edit) (out []edit, vlan *stream.Value, err error) {
 	for i := range in {
 		e := &in[i]
-		kind, ok := editable[e.Kind.Name]
-		switch {
-		case !ok:
-			return nil, nil, fmt.Errorf("fields of %s cannot be changed in a replay: those of eth, vlan, ip, ipv6, udp and tcp can", e.Kind.Name)
-		case kind == packet.HeaderVLAN:
+		kind := e.Kind.Header
+		switch kind {
+		case packet.HeaderEth, packet.HeaderIPv4, packet.HeaderIPv6, packet.HeaderUDP, packet.HeaderTCP:
+		case packet.HeaderVLAN:
 			vlan = &e.Value
 			continue
+		default:
+			return nil, nil, fmt.Errorf("fields of %s cannot be changed in a replay: those of eth, vlan, ip, ipv6, udp and tcp can", e.Kind.Name)
 		}
 		a := alternative{kind, e.Field, e.Value}
 		if n := len(out); n > 0 && out[n-1].flag == e.Flag {
@@ -80,10 +77,17 @@ func (m *maker) apply(e *edit, b []byte, k uint64) (why string) {
 func (m *maker) put(b []byte, off int, a *alternative, k uint64) string {
 	from, to := off+a.field.Bit/8, off+(a.field.Bit+a.field.Bits+7)/8
 	var with [32]byte
-	n := copy(with[:], b[from:to])
-	shifted := *a.field
-	shifted.Bit &= 7
-	shifted.Put(with[:], 0, valueAt(&a.value, k))
+	n, v := copy(with[:], b[from:to]), valueAt(&a.value, k)
+	if a.field.Bit&7 == 0 && a.field.Bits&7 == 0 {
+		var all [16]byte
+		binary.BigEndian.PutUint64(all[:], v.Hi)
+		binary.BigEndian.PutUint64(all[8:], v.Lo)
+		copy(with[:n], all[16-n:])
+	} else {
+		shifted := *a.field
+		shifted.Bit &= 7
+		shifted.Put(with[:], 0, v)
+	}
 	m.write(b, from, with[:n])
 	return ""
 }

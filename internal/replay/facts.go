@@ -62,11 +62,12 @@ const shown = 5
 // maxMACs is how many addresses are kept; no receiver takes more.
 const maxMACs = 4096
 
-func (f *Facts) skip(reason string, number uint64, detail, mend string) {
+// skip counts a packet that is not sent; detail is asked for the first of its reason only.
+func (f *Facts) skip(reason string, number uint64, mend string, detail func() string) {
 	i := slices.IndexFunc(f.Skipped, func(s Skip) bool { return s.Reason == reason })
 	if i < 0 {
 		i = len(f.Skipped)
-		f.Skipped = append(f.Skipped, Skip{Reason: reason, Detail: detail, Mend: mend})
+		f.Skipped = append(f.Skipped, Skip{Reason: reason, Detail: detail(), Mend: mend})
 	}
 	s := &f.Skipped[i]
 	s.Count++

@@ -58,7 +58,7 @@ func newMaker(r *stream.Replay, l Limits, f *Facts) (*maker, error) {
 func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 	m.facts.Packets++
 	if reason := pcapio.Judge(p, m.judge); reason != 0 {
-		m.facts.skip(reason.String(), p.Number, m.detail(p, reason), reason.Mend())
+		m.facts.skip(reason.String(), p.Number, reason.Mend(), func() string { return detail(p, reason) })
 		return nil
 	}
 	b, padded := m.ethernet(p)
@@ -70,18 +70,22 @@ func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 	}
 	if len(b) < minNoFCS {
 		if m.replay.Pad == stream.PadNone {
-			m.facts.skip(pcapio.BelowMinimum.String(), p.Number, fmt.Sprintf("%d bytes with FCS, and Ethernet has at least %d", len(b)+fcs, wire.MinFrame), pcapio.BelowMinimum.Mend())
+			m.facts.skip(pcapio.BelowMinimum.String(), p.Number, pcapio.BelowMinimum.Mend(), func() string {
+				return fmt.Sprintf("%d bytes with FCS, and Ethernet has at least %d", len(b)+fcs, wire.MinFrame)
+			})
 			return nil
 		}
 		b, padded = m.pad(b, minNoFCS, p.Number), true
 	}
 	if most := m.limits.most(b); len(b)+fcs > most {
-		m.facts.skip(pcapio.TooLong.String(), p.Number, fmt.Sprintf("%d bytes with FCS, more than the %d that %s", len(b)+fcs, most, m.limits.what()), pcapio.TooLong.Mend())
+		m.facts.skip(pcapio.TooLong.String(), p.Number, pcapio.TooLong.Mend(), func() string {
+			return fmt.Sprintf("%d bytes with FCS, more than the %d that %s", len(b)+fcs, most, m.limits.what())
+		})
 		return nil
 	}
 	m.layout.Walk(b) // a frame that ends in its tags has no more than what was found until there
 	if why := m.rewrite(b, p.Number-1); why != "" {
-		m.facts.skip("edit_refused", p.Number, why, "leave the edit out for such frames")
+		m.facts.skip("edit_refused", p.Number, "leave the edit out for such frames", func() string { return why })
 		return nil
 	}
 	*f = program.SequenceFrame{Len: uint16(len(b)), Due: m.timing.next(p.TimeNs, p.HasTime, p.Number), Stream: unsigned}

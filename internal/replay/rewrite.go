@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
@@ -13,6 +14,7 @@ type cover struct {
 	// src and dst are where the addresses of its pseudo header lie, addr bytes long; 0: they are not in it.
 	src, dst, addr int
 	udp            bool // 0 is no checksum, and never written for one
+	was, is        [2]byte
 }
 
 // has reports whether the byte at off counts in the checksum.
@@ -96,8 +98,10 @@ func (m *maker) pseudo(b []byte, i int, c *cover) {
 // write puts new bytes over old ones at off and brings every checksum over them along (RFC 1624): what was right stays
 // right, what was wrong stays wrong by the same.
 func (m *maker) write(b []byte, off int, with []byte) {
-	m.bring(b, off, b[off:off+len(with)], with, len(m.covers))
-	copy(b[off:], with)
+	if old := b[off : off+len(with)]; !bytes.Equal(old, with) {
+		m.bring(b, off, old, with, len(m.covers))
+		copy(old, with)
+	}
 }
 
 // bring updates the outermost n covers for a change of bytes at off. The innermost come first: their own change is a change
@@ -126,10 +130,9 @@ func (m *maker) bring(b []byte, off int, old, with []byte, n int) {
 		if c.udp {
 			v = packet.ApplyDeltaUDP(sum, acc)
 		}
-		var place [4]byte
-		binary.BigEndian.PutUint16(place[:], sum)
-		binary.BigEndian.PutUint16(place[2:], v)
-		m.bring(b, c.place, place[:2], place[2:], i)
-		copy(b[c.place:], place[2:])
+		binary.BigEndian.PutUint16(c.was[:], sum)
+		binary.BigEndian.PutUint16(c.is[:], v)
+		m.bring(b, c.place, c.was[:], c.is[:], i)
+		copy(b[c.place:], c.is[:])
 	}
 }

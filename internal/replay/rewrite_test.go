@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wirespeed/wirespeed/internal/packet"
+	"github.com/wirespeed/wirespeed/internal/pcapio"
 	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/internal/program/programtest"
 	"github.com/wirespeed/wirespeed/stream"
@@ -399,5 +400,41 @@ func TestZeroChecksum(t *testing.T) {
 	out, _ = replayed(t, stream.Flags{SrcPort: num(port)}, stream.ReplayFlags{}, record{data: in})
 	if !right(out[0]) || out[0][40] != 0xff || out[0][41] != 0xff {
 		t.Errorf("checksum %x, right %v", out[0][40:42], right(out[0]))
+	}
+}
+
+// Making a frame allocates nothing, whatever is changed in it.
+func TestMakingAllocatesNothing(t *testing.T) {
+	r := set(t, stream.Flags{SrcMAC: "02:00:00:00:00:01", SrcIP: "inc(198.18.0.1,1,9)", DstIP: "rand(198.18.0.0,198.18.255.255,1)", SrcPort: "7", TTL: "9", VLAN: "7", Signature: "full"},
+		stream.ReplayFlags{PCAP: "x", MapIP: []string{"0.0.0.0/1=128.0.0.0/1"}, Pad: "random"})
+	m, err := newMaker(r, Limits{}, &Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pcapio.Packet{Data: udp4(40), Orig: 90, Link: pcapio.LinkEthernet, HasTime: true, Number: 1}
+	var f program.SequenceFrame
+	if n := testing.AllocsPerRun(1000, func() {
+		p.Number, p.TimeNs = p.Number+1, p.TimeNs+1000
+		if m.make(&p, &f) == nil {
+			t.Fatal("not made")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkMake(b *testing.B) {
+	for name, x := range map[string]stream.Flags{"as it is": {}, "five edits": {SrcMAC: "02:00:00:00:00:01", SrcIP: "inc(198.18.0.1,1,9)", DstIP: "198.18.0.1", SrcPort: "7", TTL: "9"}} {
+		b.Run(name, func(b *testing.B) {
+			m, err := newMaker(set(b, x, stream.ReplayFlags{PCAP: "x"}), Limits{}, &Facts{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			p := pcapio.Packet{Data: udp4(40), Orig: 82, Link: pcapio.LinkEthernet, HasTime: true, Number: 1}
+			var f program.SequenceFrame
+			for b.Loop() {
+				m.make(&p, &f)
+			}
+		})
 	}
 }
