@@ -47,6 +47,7 @@ func TestRecordedGaps(t *testing.T) {
 		"recorded":      {stream.ReplayFlags{}, []int64{0, 1000, 4001}, []uint64{0, 1000, 4001}, 6001, 0},
 		"twice as fast": {stream.ReplayFlags{Speed: "2"}, []int64{0, 1000, 4000}, []uint64{0, 500, 2000}, 3000, 0},
 		"half as fast":  {stream.ReplayFlags{Speed: "0.5"}, []int64{0, 1000}, []uint64{0, 2000}, 4000, 0},
+		"three times":   {stream.ReplayFlags{Speed: "3"}, []int64{0, 10, 20, 30}, []uint64{0, 3, 6, 10}, 13, 0},
 		"equal":         {stream.ReplayFlags{}, []int64{5, 5, 5}, []uint64{0, 0, 0}, 0, 0},
 		"out of order":  {stream.ReplayFlags{}, []int64{0, 10, 5, 12}, []uint64{0, 10, 10, 12}, 16, 1},
 		"set back":      {stream.ReplayFlags{}, []int64{3600 * second, 3600*second + 10, 0, 7}, []uint64{0, 10, 10, 17}, 22, 1},

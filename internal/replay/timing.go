@@ -23,6 +23,7 @@ type timing struct {
 	last  int64 // time of the frame that came last, of disturbed ones the highest
 	begun bool
 	due   uint64
+	rest  float64 // part of a ns that a gap divided by speed has left over
 	facts *Facts
 }
 
@@ -50,7 +51,9 @@ func (t *timing) next(ns int64, has bool, number uint64) uint64 {
 	t.last = ns
 	gap := recorded
 	if t.speed != 1 {
-		gap = uint64(min(float64(recorded)/t.speed, longest))
+		exact := min(float64(recorded)/t.speed, longest) + t.rest
+		gap = uint64(exact)
+		t.rest = exact - float64(gap)
 	}
 	if gap = min(gap, longest); gap > t.facts.RecordedGap {
 		t.facts.RecordedGap, t.facts.RecordedGapAt = gap, number
