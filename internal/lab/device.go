@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -42,6 +43,10 @@ func RouterSides() (a, b Side) {
 		Side{p("198.19.0.1/16"), p("198.19.255.254/16"), p("2001:2:0:1::1/64"), p("2001:2:0:1::fffe/64")}
 }
 
+// linkLocal is the address that a router asks for its neighbours from: without one it asks for none (net/ipv6/ndisc.c,
+// ndisc_send_ns). Each of its links has its own.
+var linkLocal = netip.MustParsePrefix("fe80::1/64")
+
 // between makes the three namespaces and the two links.
 func between(j *tune.Journal, name string, o Options) ([]*host.NS, error) {
 	ns, err := namespaces(j, name, "A", "B", "D")
@@ -62,29 +67,65 @@ func makeRouter(j *tune.Journal, name string, o Options) error {
 		return err
 	}
 	defer closeAll(ns)
+	return ns[2].Do(route)
+}
+
+// route makes the calling thread's namespace a router between da and db.
+func route() error {
+	// What came in on one device leaves by the other: a redirect or a filter for "impossible" sources would be the kernel's
+	// own traffic, or a loss. Of both it takes the stricter of a device's setting and that of all.
+	if err := setAll(map[string]string{
+		"ipv4/conf/all/send_redirects": "0", "ipv4/conf/all/rp_filter": "0",
+		"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1", // before there are addresses: it makes the kernel join groups
+	}); err != nil {
+		return err
+	}
 	a, b := RouterSides()
-	return ns[2].Do(func() error {
-		for _, s := range []struct {
-			dev string
-			Side
-		}{{DevDA, a}, {DevDB, b}} {
-			// What came in on one device leaves by the other: a redirect or a filter for "impossible" sources would be the
-			// kernel's own traffic, or a loss.
-			if err := setAll(map[string]string{
-				"ipv4/conf/" + s.dev + "/send_redirects": "0", "ipv4/conf/" + s.dev + "/rp_filter": "0",
-				"ipv6/conf/" + s.dev + "/disable_ipv6": "0", "ipv6/conf/" + s.dev + "/accept_ra": "0",
-				"ipv6/conf/" + s.dev + "/accept_dad": "0", "ipv6/conf/" + s.dev + "/router_solicitations": "0",
-			}); err != nil {
+	for _, s := range []struct {
+		dev string
+		Side
+	}{{DevDA, a}, {DevDB, b}} {
+		if err := setAll(map[string]string{
+			"ipv4/conf/" + s.dev + "/send_redirects": "0", "ipv4/conf/" + s.dev + "/rp_filter": "0",
+			"ipv6/conf/" + s.dev + "/accept_ra": "0", "ipv6/conf/" + s.dev + "/accept_dad": "0", "ipv6/conf/" + s.dev + "/router_solicitations": "0",
+			"ipv6/conf/" + s.dev + "/mldv2_unsolicited_report_interval": "1", // ms; see quiet
+		}); err != nil {
+			return err
+		}
+		if err := setAll(map[string]string{"ipv6/conf/" + s.dev + "/disable_ipv6": "0"}); err != nil {
+			return err
+		}
+		for _, p := range []netip.Prefix{s.Router, s.Router6, linkLocal} {
+			if err := address(s.dev, p); err != nil {
 				return err
 			}
-			for _, p := range []netip.Prefix{s.Router, s.Router6} {
-				if err := address(s.dev, p); err != nil {
-					return err
-				}
+		}
+	}
+	return quiet(DevDA, DevDB)
+}
+
+// quiet waits until the calling thread's devices send nothing any more. With an IPv6 address the kernel joins groups and
+// reports that twice (RFC 3810 6.1), by default up to a second apart: in the middle of the first test.
+func quiet(devices ...string) error {
+	const still, most = 100 * time.Millisecond, 3 * time.Second
+	var last uint64
+	since := time.Now()
+	for end := since.Add(most); time.Since(since) < still && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		var sent uint64
+		for _, d := range devices {
+			l, err := netlink.LinkByName(d)
+			if err != nil {
+				return fmt.Errorf("device %s: %w", d, err)
+			}
+			if s := l.Attrs().Statistics; s != nil {
+				sent += s.TxPackets
 			}
 		}
-		return setAll(map[string]string{"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1"})
-	})
+		if sent != last {
+			last, since = sent, time.Now()
+		}
+	}
+	return nil
 }
 
 // makeBridge joins the two links by a bridge that learns addresses and sends nothing of its own.
