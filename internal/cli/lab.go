@@ -26,7 +26,7 @@ type labUpCmd struct {
 	Kind   string `arg:"" enum:"pair,router,bridge" help:"The topology: pair (namespaces NAMEA and NAMEB, joined by a veth pair with the ports va and vb), router or bridge (the same with NAMED between them, whose kernel forwards)."`
 	Name   string `required:"" help:"The lab's name, in front of its namespaces' letters." placeholder:"NAME"`
 	Queues int    `default:"1" help:"Queues of each port, 1 to 64. Default 1." placeholder:"N"`
-	MTU    int    `name:"mtu" help:"MTU of every device, 68 to 65535. Default 1500." placeholder:"BYTES"`
+	MTU    int    `name:"mtu" help:"MTU of every device, 68 to 65535, of a router at least 1280. Default 1500." placeholder:"BYTES"`
 }
 
 func (c *labUpCmd) run(e *env) (int, error) {

@@ -24,10 +24,12 @@ const (
 	bridge = "br0"
 )
 
-// MTUs that the kernel takes for a veth (drivers/net/veth.c: ETH_MIN_MTU to ETH_MAX_MTU).
+// MTUs that the kernel takes for a veth (drivers/net/veth.c: ETH_MIN_MTU to ETH_MAX_MTU), and the least that carries IPv6
+// (RFC 8200 5).
 const (
-	minMTU = 68
-	maxMTU = 65535
+	minMTU  = 68
+	minMTU6 = 1280
+	maxMTU  = 65535
 )
 
 // A Side is one of a router's two networks: those of RFC 2544 and RFC 5180 in which the default addresses of streams lie.

@@ -23,7 +23,10 @@ import (
 )
 
 // roleEnv makes the test binary another program: see roles.
-const roleEnv = "LAB_TEST_ROLE"
+const (
+	roleEnv = "LAB_TEST_ROLE"
+	nameEnv = "LAB_TEST_NAME" // of the lab that the role makes
+)
 
 func TestMain(m *testing.M) {
 	role, dir, _ := strings.Cut(os.Getenv(roleEnv), " ")
@@ -48,6 +51,9 @@ func TestMain(m *testing.M) {
 			fmt.Println(d.PortA, d.PortB)
 		}
 		time.Sleep(time.Minute) // not select{}: with nothing else to run the runtime calls that a deadlock and ends the process
+	case "router": // make a router, and be killed meanwhile
+		_, err := lab.Up(j, lab.KindRouter, os.Getenv(nameEnv), lab.Options{Queues: 1})
+		fmt.Println(err)
 	case "inside": // run oneself again in a namespace, which makes a demonstration and prints what it sees
 		if !lab.Inside() {
 			exit, err := lab.Reexec(context.Background(), nil, lab.Stdio{Out: os.Stdout, Err: os.Stderr})

@@ -24,7 +24,7 @@ var (
 // Options of a lab that lasts.
 type Options struct {
 	Queues int // of each port, 1 to 64
-	MTU    int // of every device, 68 to 65535; 0: as the kernel makes it, 1500
+	MTU    int // of every device, 68 (of a router 1280) to 65535; 0: as the kernel makes it, 1500
 }
 
 // Up makes a lab of one of the Kinds: the namespaces nameA and nameB with the ports va and vb, silent and up, and with some
@@ -40,8 +40,8 @@ func Up(j *tune.Journal, kind, name string, o Options) (Info, error) {
 	if err := checkQueues(o.Queues); err != nil {
 		return Info{}, err
 	}
-	if o.MTU != 0 && (o.MTU < minMTU || o.MTU > maxMTU) {
-		return Info{}, inputError(fmt.Sprintf("an MTU of %d: a lab's devices have %d to %d", o.MTU, minMTU, maxMTU))
+	if err := checkMTU(kind, o.MTU); err != nil {
+		return Info{}, err
 	}
 	if old, err := find(j, name); err == nil {
 		if old.State != StateStale {
@@ -112,6 +112,17 @@ func checkName(name string) error {
 func checkQueues(queues int) error {
 	if queues < 1 || queues > 64 {
 		return inputError(fmt.Sprintf("%d queues: a lab's ports have 1 to 64", queues))
+	}
+	return nil
+}
+
+func checkMTU(kind string, mtu int) error {
+	least := minMTU
+	if kind == KindRouter { // below, the kernel takes IPv6 away from the device
+		least = minMTU6
+	}
+	if mtu != 0 && (mtu < least || mtu > maxMTU) {
+		return inputError(fmt.Sprintf("an MTU of %d: the devices of a %s have %d to %d", mtu, kind, least, maxMTU))
 	}
 	return nil
 }
