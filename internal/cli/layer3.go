@@ -49,7 +49,7 @@ func usable(a netip.Addr) bool {
 }
 
 // fill gives the flags of a stream the ports' addresses, so that a stream is of their family. Definitions in files and
-// captures have addresses of their own.
+// captures have addresses of their own. Of two that do not go together the run says so.
 func (f *Layer3Flags) fill(l *trial.Layer3, s *StreamFlags) {
 	if s.File != "" || s.PCAP != "" {
 		return
@@ -57,7 +57,7 @@ func (f *Layer3Flags) fill(l *trial.Layer3, s *StreamFlags) {
 	if s.SrcIP == "" && l.Tx.IsValid() {
 		s.SrcIP = text(l.Tx.Addr().String())
 	}
-	if s.DstIP == "" && l.Rx.IsValid() {
+	if s.DstIP == "" && l.Rx.IsValid() && (!l.Tx.IsValid() || l.Tx.Addr().Is4() == l.Rx.Addr().Is4()) {
 		s.DstIP = text(l.Rx.Addr().String())
 	}
 }
