@@ -157,6 +157,7 @@ type StreamTx struct {
 type StreamRx struct {
 	Frames    *uint64  `json:"frames"`
 	Lost      *int64   `json:"lost"`
+	LostFirst *uint64  `json:"lost_first"` // of Lost: sent before any that arrived
 	Duplicate *uint64  `json:"duplicate"`
 	Reordered *uint64  `json:"reordered"`
 	Late      *uint64  `json:"late"`

@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestSequenceAgainstOracle(t *testing.T) {
 		var s sequence
 		s.start(first)
 		seen := map[uint64]bool{}
-		next := first
+		next, lowest := first, uint64(math.MaxUint64)
 		for i, seq := range arrivals(t, first, 400) {
 			want := inOrder
 			switch {
@@ -59,9 +60,12 @@ func TestSequenceAgainstOracle(t *testing.T) {
 				want = outOfOrder
 			}
 			seen[seq] = true
+			if want != late {
+				lowest = min(lowest, seq)
+			}
 			got, a := s.accept(uint32(seq))
-			if got != seq || a != want {
-				t.Fatalf("arrival %d: number %d is %d, want %d; taken for %d", i, seq, a, want, got)
+			if got != seq || a != want || s.missing != lowest-first {
+				t.Fatalf("arrival %d: number %d is %d, want %d; taken for %d; %d missing", i, seq, a, want, got, s.missing)
 			}
 		}
 	})

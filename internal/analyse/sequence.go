@@ -21,7 +21,9 @@ const (
 type sequence struct {
 	first uint64 // the first number of the stream
 	next  uint64 // highest seen + 1; first: none yet
-	seen  [window / 64]uint64
+	// missing are the numbers below the lowest that was seen; 0 where none was.
+	missing uint64
+	seen    [window / 64]uint64
 }
 
 // start forgets everything; first is the stream's first number.
@@ -50,12 +52,17 @@ func (s *sequence) accept(low uint32) (seq uint64, a arrival) {
 		return seq, duplicate
 	}
 	*word |= bit
+	s.missing = min(s.missing, seq-s.first)
 	return seq, outOfOrder
 }
 
 // advance moves the window's head to seq, which lies beyond it, and marks it seen.
 func (s *sequence) advance(seq uint64) {
-	switch skipped := seq - s.next; {
+	skipped := seq - s.next
+	if skipped > 0 && s.next == s.first {
+		s.missing = skipped
+	}
+	switch {
 	case skipped == 0:
 	case skipped >= window:
 		clear(s.seen[:])

@@ -31,7 +31,7 @@ func (s *stream) received() engine.StreamReceived {
 	r := engine.StreamReceived{
 		ID: s.id, Form: s.form,
 		Frames: s.frames, Duplicate: s.duplicate, Reordered: s.reordered, Late: s.late, Corrupt: s.corrupt, BadSeq: s.badSeq,
-		Bytes: s.bytes, Next: s.seq.next, LastSeen: s.lastSeen, LastSeq: s.lastSeq,
+		LostFirst: s.seq.missing, Bytes: s.bytes, Next: s.seq.next, LastSeen: s.lastSeen, LastSeq: s.lastSeq,
 		GapInside: s.gapInside, Order: s.order.result(),
 	}
 	if s.latency.Count+s.latency.Negative > 0 {

@@ -22,12 +22,15 @@ func TestSequences(t *testing.T) {
 		first, tx                                      uint64
 		seqs                                           []uint64
 		lost, dup, reordered, late, badSeq, next, nMax uint64
+		lostFirst                                      uint64
 	}{
 		{name: "all in order", tx: 5, seqs: span(0, 5), next: 5},
 		{name: "one lost is not reordered", first: 1, tx: 5, seqs: []uint64{1, 3, 4, 5}, lost: 1, next: 6},
 		{name: "a duplicate", first: 1, tx: 3, seqs: []uint64{1, 2, 3, 2}, dup: 1, next: 4},
 		{name: "reordered and twice again", first: 1, tx: 3, seqs: []uint64{1, 3, 2, 3, 2}, dup: 2, reordered: 1, next: 4, nMax: 1},
-		{name: "the head is lost", first: 1, tx: 10, seqs: span(6, 5), lost: 5, next: 11},
+		{name: "the head is lost", first: 1, tx: 10, seqs: span(6, 5), lost: 5, lostFirst: 5, next: 11},
+		{name: "the head is lost but for one that is late", first: 1, tx: 10, seqs: append(span(6, 5), 3, 4, 3), lost: 3, dup: 1, reordered: 2, lostFirst: 2, next: 11},
+		{name: "the head is overtaken", tx: 3, seqs: []uint64{2, 1, 0}, reordered: 2, next: 3, nMax: 2},
 		{name: "the tail is lost", tx: 10, seqs: span(0, 6), lost: 4, next: 6},
 		{name: "nothing of it", tx: 1, seqs: []uint64{0}, next: 1},
 		{name: "first and only number twice", tx: 1, seqs: []uint64{0, 0}, dup: 1, next: 1},
@@ -39,7 +42,7 @@ func TestSequences(t *testing.T) {
 		{name: "a jump just below", tx: engine.MaxJump, seqs: []uint64{0, engine.MaxJump - 1}, lost: engine.MaxJump - 2, next: engine.MaxJump},
 		{name: "a jump of 2^31 back", tx: 2, seqs: []uint64{0, 1 << 31, 1}, badSeq: 1, next: 2},
 		{name: "the oldest in the window", tx: window, seqs: append(span(1, window-1), 0), reordered: 1, next: window, nMax: window - 1},
-		{name: "one older than the window", tx: window + 1, seqs: append(span(1, window), 0), lost: 1, late: 1, next: window + 1},
+		{name: "one older than the window", tx: window + 1, seqs: append(span(1, window), 0), lost: 1, late: 1, lostFirst: 1, next: window + 1},
 		{name: "a duplicate older than the window", tx: window + 1, seqs: append(span(0, window+1), 0), late: 1, next: window + 1},
 		{name: "the window is cleared as it moves", tx: 3 * window, seqs: append(span(0, 10), 2*window, 2*window-65, window+5, window+5), lost: 3*window - 13, dup: 1, reordered: 2, next: 2*window + 1},
 	}
@@ -50,9 +53,9 @@ func TestSequences(t *testing.T) {
 				a.Frame(full(s, int64(1000+i), 0), int64(2000+i))
 			}
 			s := one(t, a)
-			got := []uint64{tt.tx - s.Frames, s.Duplicate, s.Reordered, s.Late, s.BadSeq, s.Next}
-			want := []uint64{tt.lost, tt.dup, tt.reordered, tt.late, tt.badSeq, tt.next}
-			for i, name := range []string{"lost", "duplicate", "reordered", "late", "bad_seq", "next"} {
+			got := []uint64{tt.tx - s.Frames, s.Duplicate, s.Reordered, s.Late, s.BadSeq, s.Next, s.LostFirst}
+			want := []uint64{tt.lost, tt.dup, tt.reordered, tt.late, tt.badSeq, tt.next, tt.lostFirst}
+			for i, name := range []string{"lost", "duplicate", "reordered", "late", "bad_seq", "next", "lost first"} {
 				if got[i] != want[i] {
 					t.Errorf("%s %d, want %d", name, got[i], want[i])
 				}

@@ -61,6 +61,7 @@ struct stream { // Record
 	__u64 frames, bytes;
 	__u64 first_ns, last_ns; // arrivals of frames with a stamp
 	__u64 duplicate, reordered, late, corrupt, bad_seq;
+	__u64 lost_first; // numbers below the lowest that was seen
 	__u64 last_seen, last_seq;
 	__u64 gap_inside;
 	struct histogram latency, gap;
@@ -105,6 +106,8 @@ static __always_inline int place(struct stream *t, __u64 s, __s64 ahead)
 	__u64 *word = &t->window[s / 32 % (WINDOW / 32)], v = *word, epoch = s >> 16, bit = 1ull << s % 32;
 
 	if (ahead >= 0) {
+		if (ahead && t->next == t->base)
+			t->lost_first = ahead;
 		t->next = s + 1;
 	} else if (-ahead > WINDOW) { // needed besides the epochs: after a jump a word may still have its old one
 		t->late++;
@@ -121,8 +124,11 @@ static __always_inline int place(struct stream *t, __u64 s, __s64 ahead)
 		return 0;
 	}
 	*word = v | bit;
-	if (ahead < 0)
+	if (ahead < 0) {
 		t->reordered++;
+		if (s - t->base < t->lost_first)
+			t->lost_first = s - t->base;
+	}
 	return 1;
 }
 

@@ -54,6 +54,7 @@ type analyseStream struct {
 	Late      uint64
 	Corrupt   uint64
 	BadSeq    uint64
+	LostFirst uint64
 	LastSeen  uint64
 	LastSeq   uint64
 	GapInside uint64

@@ -76,10 +76,11 @@ func (f *feeder) one() engine.StreamReceived {
 // counts are the plain numbers of a stream, comparable.
 type counts struct {
 	frames, duplicate, reordered, late, corrupt, badSeq, next uint64
+	lostFirst                                                 uint64
 }
 
 func countsOf(s engine.StreamReceived) counts {
-	return counts{s.Frames, s.Duplicate, s.Reordered, s.Late, s.Corrupt, s.BadSeq, s.Next}
+	return counts{s.Frames, s.Duplicate, s.Reordered, s.Late, s.Corrupt, s.BadSeq, s.Next, s.LostFirst}
 }
 
 func upTo(from, to uint32) (s []uint32) {
@@ -100,10 +101,11 @@ func TestSequences(t *testing.T) {
 		lost uint64
 		want counts
 	}{
-		{"1,3,4,5 of 0..5", 0, []uint32{1, 3, 4, 5}, 6, 2, counts{frames: 4, next: 6}},
-		{"1,2,3,2", 0, []uint32{1, 2, 3, 2}, 4, 1, counts{frames: 3, duplicate: 1, next: 4}},
+		{"1,3,4,5 of 0..5", 0, []uint32{1, 3, 4, 5}, 6, 2, counts{frames: 4, next: 6, lostFirst: 1}},
+		{"1,2,3,2", 0, []uint32{1, 2, 3, 2}, 4, 1, counts{frames: 3, duplicate: 1, next: 4, lostFirst: 1}},
 		{"1,3,2,3,2", 1, []uint32{1, 3, 2, 3, 2}, 3, 0, counts{frames: 3, reordered: 1, duplicate: 2, next: 4}},
-		{"head loss", 0, upTo(5, 9), 10, 5, counts{frames: 5, next: 10}},
+		{"head loss", 0, upTo(5, 9), 10, 5, counts{frames: 5, next: 10, lostFirst: 5}},
+		{"head loss but for two that are late", 1, append(upTo(6, 10), 3, 4, 3), 10, 3, counts{frames: 7, duplicate: 1, reordered: 2, next: 11, lostFirst: 2}},
 		{"tail loss", 0, upTo(0, 4), 10, 5, counts{frames: 5, next: 5}},
 		{"reordered", 0, []uint32{0, 2, 1, 3}, 4, 0, counts{frames: 4, reordered: 1, next: 4}},
 		{"first frame overtaken", 0, []uint32{1, 0}, 2, 0, counts{frames: 2, reordered: 1, next: 2}},
@@ -114,7 +116,7 @@ func TestSequences(t *testing.T) {
 		{"oldest of the window", 0, []uint32{0, 70015, 4480}, 70016, 70013, counts{frames: 3, reordered: 1, next: 70016}},
 		{"word already of the next epoch", 0, []uint32{0, 70010, 4475}, 70011, 70009, counts{frames: 2, late: 1, next: 70011}},
 		{"oldest that is always told", 0, []uint32{0, 70000, 70000 - Window + 1, 70000 - Window + 1}, 70001, 69998, counts{frames: 3, reordered: 1, duplicate: 1, next: 70001}},
-		{"same word, one window on", 0, []uint32{5, 65541}, 65542, 65540, counts{frames: 2, next: 65542}},
+		{"same word, one window on", 0, []uint32{5, 65541}, 65542, 65540, counts{frames: 2, next: 65542, lostFirst: 5}},
 		{"before the base", 0, []uint32{0xffffffff, 0}, 1, 0, counts{frames: 1, badSeq: 1, next: 1}},
 		{"a jump of 2^30", 0, []uint32{0, 1 << 30, 1}, 2, 0, counts{frames: 2, badSeq: 1, next: 2}},
 		{"just below", 0, []uint32{0, 1<<30 - 1}, 1 << 30, 1<<30 - 2, counts{frames: 2, next: 1 << 30}},

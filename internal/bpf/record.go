@@ -13,6 +13,7 @@ type Record struct {
 	Frames, Bytes                               uint64
 	FirstNs, LastNs                             uint64 // 0: no frame with a stamp yet
 	Duplicate, Reordered, Late, Corrupt, BadSeq uint64
+	LostFirst                                   uint64 // as of engine.StreamReceived
 	LastSeen, LastSeq                           uint64
 	GapInside                                   uint64
 	Latency, Gap                                engine.Histogram
@@ -39,7 +40,7 @@ func (r *Record) decode(id uint16, gapRef uint64) engine.StreamReceived {
 	s := engine.StreamReceived{
 		ID: id, Form: packet.Form(r.Form),
 		Frames: r.Frames, Duplicate: r.Duplicate, Reordered: r.Reordered, Late: r.Late, Corrupt: r.Corrupt, BadSeq: r.BadSeq,
-		Bytes: r.Bytes, Next: r.Next, LastSeen: r.LastSeen != 0, LastSeq: r.LastSeq, GapInside: r.GapInside,
+		LostFirst: r.LostFirst, Bytes: r.Bytes, Next: r.Next, LastSeen: r.LastSeen != 0, LastSeq: r.LastSeq, GapInside: r.GapInside,
 	}
 	if r.Latency.Count|r.Latency.Negative != 0 {
 		h := r.Latency

@@ -56,6 +56,7 @@ type StreamReceived struct {
 	ID                                                  uint16
 	Form                                                packet.Form
 	Frames, Duplicate, Reordered, Late, Corrupt, BadSeq uint64
+	LostFirst                                           uint64     // numbers below the lowest one in Frames: lost before anything arrived
 	Bytes                                               uint64     // of Frames, with FCS
 	Next                                                uint64     // highest sequence number seen + 1
 	LastSeen                                            bool       // a frame with the last flag arrived

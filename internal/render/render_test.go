@@ -108,6 +108,7 @@ func badRun() *report.Run {
 	})
 	s := r.Streams[0].Rx
 	s.Frames, s.Lost, s.Duplicate, s.Reordered, s.Late = ptr(uint64(999900)), ptr(int64(100)), ptr(uint64(3)), ptr(uint64(2)), ptr(uint64(1))
+	s.LostFirst = ptr(uint64(30))
 	s.LatencyNs, s.GapNs.Within5Pct, s.GapNs.P1 = nil, nil, nil
 	s.Order = &report.Order{Reordered: 2, ExtentMax: 4, NMax: 3, LateNsMax: 62000, ByteOffsetMax: 400}
 	s.IPDVNs = &report.IPDV{Count: 9, Mean: 18.2, P50: ptr(uint64(0)), Max: 82}
@@ -122,7 +123,7 @@ func badRun() *report.Run {
 		"ports[1].rx.device_frames": "no device counter could be read", "ports[1].rx.mean_interval_ns": "no arrival was stamped",
 		"streams[0].rx.latency_ns": "no clock was read for this stream", "streams[0].rx.gap_ns.within_5pct": "no constant gap was asked for",
 	}
-	for _, f := range []string{"frames", "lost", "duplicate", "reordered", "late", "corrupt", "bad_seq", "latency_ns", "gap_ns"} {
+	for _, f := range []string{"frames", "lost", "lost_first", "duplicate", "reordered", "late", "corrupt", "bad_seq", "latency_ns", "gap_ns"} {
 		r.Reasons["streams[1].rx."+f] = unsigned
 	}
 	return r

@@ -73,6 +73,23 @@ func (p *page) arrivals(r *report.Run) {
 	}
 	g.end()
 	f.end()
+	p.lostFirst(r)
+}
+
+// lostFirst says what was lost before the first frame that arrived.
+func (p *page) lostFirst(r *report.Run) {
+	some := false
+	for i := range r.Streams {
+		s := &r.Streams[i]
+		if s.Rx == nil || s.Rx.LostFirst == nil || *s.Rx.LostFirst == 0 {
+			continue
+		}
+		some = true
+		p.sentence("lost before the first arrival: ", fmt.Sprintf("%s of %s, as by a device that learns addresses (ARP, MAC) meanwhile", count(*s.Rx.LostFirst), name(s)))
+	}
+	if some {
+		p.line("")
+	}
 }
 
 // sameReason is the one reason that all these fields are unknown for; empty where one is known, or for another reason.

@@ -87,6 +87,7 @@ func merge(into *merged, s *engine.StreamReceived) {
 	into.Late += s.Late
 	into.Corrupt += s.Corrupt
 	into.BadSeq += s.BadSeq
+	into.LostFirst += s.LostFirst
 	into.GapInside += s.GapInside
 	into.Latency = mergeHistogram(into.Latency, s.Latency)
 	into.Gap = mergeHistogram(into.Gap, s.Gap)
@@ -130,6 +131,10 @@ func mergeOrder(into, o *engine.Order) *engine.Order {
 func (m *merged) streamRx(j *judge, path, clock string, gapAsked bool) *report.StreamRx {
 	rx := &report.StreamRx{
 		Frames: &m.Frames, Duplicate: &m.Duplicate, Reordered: &m.Reordered, Late: &m.Late, Corrupt: &m.Corrupt, BadSeq: &m.BadSeq,
+	}
+	if rx.LostFirst = &m.LostFirst; m.Frames == 0 {
+		rx.LostFirst = nil
+		j.unknown(path+".lost_first", "no frame arrived whole, so there was no first one")
 	}
 	if h := m.Latency; h != nil && h.Count > 0 {
 		rx.LatencyNs = &report.Latency{

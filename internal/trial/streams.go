@@ -82,7 +82,7 @@ func (u *run) streamReceived(i int, j *judge, path string) *report.StreamRx {
 func (u *run) unsignedRx(j *judge, path string) *report.StreamRx {
 	const why = "the frames carry no signature: compare the ports' counts"
 	rx := &report.StreamRx{}
-	for _, f := range []string{"lost", "duplicate", "reordered", "late", "corrupt", "bad_seq", "latency_ns", "gap_ns"} {
+	for _, f := range []string{"lost", "lost_first", "duplicate", "reordered", "late", "corrupt", "bad_seq", "latency_ns", "gap_ns"} {
 		j.unknown(path+".rx."+f, why)
 	}
 	if len(u.tx) > 1 || len(u.tx[0].plan.Program.Streams) > 1 {

@@ -168,7 +168,7 @@ func sequences(t *testing.T, b *bench) {
 		wrap = 1 << 32
 		w    = engine.WindowSize
 	)
-	type want struct{ frames, dup, reordered, late, badSeq, next uint64 }
+	type want struct{ frames, dup, reordered, late, badSeq, next, lostFirst uint64 }
 	for _, c := range []struct {
 		name  string
 		first uint64
@@ -176,7 +176,8 @@ func sequences(t *testing.T, b *bench) {
 		want  want
 	}{
 		{"in order", 0, []uint64{0, 1, 2, 3}, want{frames: 4, next: 4}},
-		{"the head is lost", 1, []uint64{6, 7, 8, 9, 10}, want{frames: 5, next: 11}},
+		{"the head is lost", 1, []uint64{6, 7, 8, 9, 10}, want{frames: 5, next: 11, lostFirst: 5}},
+		{"the head is lost but for two that are late", 1, []uint64{6, 7, 3, 4, 3}, want{frames: 4, dup: 1, reordered: 2, next: 8, lostFirst: 2}},
 		{"a hole", 1, []uint64{1, 3, 4, 5}, want{frames: 4, next: 6}},
 		{"a duplicate", 1, []uint64{1, 2, 3, 2}, want{frames: 3, dup: 1, next: 4}},
 		{"reordered and twice again", 1, []uint64{1, 3, 2, 3, 2}, want{frames: 3, dup: 2, reordered: 1, next: 4}},
@@ -188,7 +189,7 @@ func sequences(t *testing.T, b *bench) {
 		{"a jump of 2^30", 0, []uint64{0, engine.MaxJump, 1}, want{frames: 2, badSeq: 1, next: 2}},
 		{"a jump just below", 0, []uint64{0, engine.MaxJump - 1}, want{frames: 2, next: engine.MaxJump}},
 		{"older than the window", 0, []uint64{0, w, 0}, want{frames: 2, late: 1, next: w + 1}},
-		{"just in the window", 0, []uint64{5, w - 100, 7, 5}, want{frames: 3, dup: 1, reordered: 1, next: w - 99}},
+		{"just in the window", 0, []uint64{5, w - 100, 7, 5}, want{frames: 3, dup: 1, reordered: 1, next: w - 99, lostFirst: 5}},
 		{"the window moves far", 0, []uint64{0, 1, 3 * w, 3*w - 5, 3*w - 5, 3*w + 1, 1}, want{frames: 5, dup: 1, reordered: 1, late: 1, next: 3*w + 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -201,7 +202,7 @@ func sequences(t *testing.T, b *bench) {
 				t.Fatalf("got %+v", got)
 			}
 			s := got.Streams[0]
-			if is := (want{s.Frames, s.Duplicate, s.Reordered, s.Late, s.BadSeq, s.Next}); is != c.want || s.Corrupt != 0 {
+			if is := (want{s.Frames, s.Duplicate, s.Reordered, s.Late, s.BadSeq, s.Next, s.LostFirst}); is != c.want || s.Corrupt != 0 {
 				t.Errorf("%v: got %+v, want %+v", c.seqs, is, c.want)
 			}
 		})
