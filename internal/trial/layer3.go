@@ -62,17 +62,18 @@ func (l *Layer3) check(s *Spec) error {
 	return l.untagged(s.Set)
 }
 
-// beside is an example of an address in the network of a gateway.
+// beside is an example of an address in the network of a gateway: the one before it, unless that is the network's own.
 func beside(gateway netip.Addr) string {
 	bits := 24
 	if gateway.Is6() {
 		bits = 64
 	}
-	next := gateway.Next()
-	if !next.IsValid() {
-		next = gateway.Prev()
+	network := netip.PrefixFrom(gateway, bits).Masked()
+	example := gateway.Prev()
+	if !network.Contains(example) || example == network.Addr() {
+		example = gateway.Next()
 	}
-	return netip.PrefixFrom(next, bits).String()
+	return netip.PrefixFrom(example, bits).String()
 }
 
 // untagged: neighbours are asked for without a VLAN tag.
