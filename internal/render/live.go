@@ -63,8 +63,11 @@ func (l *Live) Done() {
 func sides(v report.Interval) (tx, rx bool) {
 	tx = v.Lost != nil || v.Tx > 0 || v.TxFPS > 0
 	rx = v.Lost != nil || v.Rx > 0 || v.RxFPS > 0
-	return tx || !rx, rx
+	return tx, rx
 }
+
+// idle is shown while nothing has left or arrived.
+const idle = "nothing so far"
 
 func liveLine(v report.Interval) string {
 	tx, rx := sides(v)
@@ -74,6 +77,9 @@ func liveLine(v report.Interval) string {
 	}
 	if rx {
 		line += fmt.Sprintf("  rx %s (%s)", short(v.RxFPS, "pps"), short(float64(v.Rx), ""))
+	}
+	if !tx && !rx {
+		line += "  " + idle
 	}
 	if tx && rx {
 		missing := "unknown"
@@ -96,6 +102,9 @@ func plainLine(v report.Interval) string {
 			line += ","
 		}
 		line += fmt.Sprintf(" receiving %s, arrived %s", rate(v.RxFPS), count(v.Rx))
+	}
+	if !tx && !rx {
+		line += " " + idle
 	}
 	if tx && rx {
 		missing := "unknown"

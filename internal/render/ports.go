@@ -202,10 +202,16 @@ func (t *portTable) rates() {
 	t.txOrRx("time", func(_ string, tx *report.Tx) string { return seconds(tx.DurationS) },
 		func(_ string, rx *report.Rx) string { return seconds(rx.DurationS) })
 	t.tx("rate asked for", func(_ string, a at) string {
-		if a.Tx.RequestedFPS == nil {
+		switch r := a.Tx.Replay; {
+		case a.Tx.RequestedFPS != nil:
+			return rate(*a.Tx.RequestedFPS)
+		case r != nil && r.Recorded && r.Speed != 1:
+			return fmt.Sprintf("as recorded, x %g", r.Speed)
+		case r != nil && r.Recorded:
+			return "as recorded"
+		default:
 			return "max"
 		}
-		return rate(*a.Tx.RequestedFPS)
 	})
 	t.txOrRx("rate", func(_ string, tx *report.Tx) string { return rate(tx.FPS) }, func(_ string, rx *report.Rx) string { return rate(rx.FPS) })
 	bits := func(label string, tx func(*report.Tx) float64, rx func(*report.Rx) float64) {

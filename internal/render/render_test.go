@@ -289,8 +289,9 @@ func TestLive(t *testing.T) {
 // TestLiveOneSided: a side that nobody measures is not shown as 0.
 func TestLiveOneSided(t *testing.T) {
 	for want, v := range map[string]report.Interval{
-		"1.0 s: sending 5 pps, sent 5\n":                                                  {TS: 1, TxFPS: 5, Tx: 5},
-		"1.0 s: receiving 5 pps, arrived 5\n":                                             {TS: 1, RxFPS: 5, Rx: 5},
+		"1.0 s: sending 5 pps, sent 5\n":      {TS: 1, TxFPS: 5, Tx: 5},
+		"1.0 s: nothing so far\n":             {TS: 1},
+		"1.0 s: receiving 5 pps, arrived 5\n": {TS: 1, RxFPS: 5, Rx: 5},
 		"1.0 s: sending 0 pps, sent 0, receiving 0 pps, arrived 0, lost or under way 0\n": {TS: 1, Lost: ptr(int64(0))},
 	} {
 		var b bytes.Buffer
