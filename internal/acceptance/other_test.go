@@ -71,6 +71,40 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
+// A flow that is stopped while a qdisc holds it back is over when its report says so: what waited has left before, or is said
+// to be not drained (TestBackPressure). Of another flow's frames none is this one's.
+func TestStoppedFlowIsOver(t *testing.T) {
+	p := pair(t, 1)
+	// 1 Mbit/s are 2,000 frames of 60 bytes each second; 1,500 that wait have left before the limit of the drain.
+	inside(t, p.NSA, "tc", "qdisc", "add", "dev", "va", "root", "tbf", "rate", "1mbit", "burst", "1600", "limit", "90000")
+	port := "packet:" + p.PortA + "?qdisc=use"
+	before := procNetDev(t, p.NSA, "va")
+	s := start(t, "send", port, "--rate", "50kpps", "--duration", "25s", "--json")
+	moving(t, s, p.NSA, "va", before, 200)
+	va, err := p.NSA.Link("va")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "much waits", func() bool {
+		n, err := p.NSA.Backlog(va.Index)
+		return err == nil && n > 1000
+	})
+	s.stop()
+	r := s.wait(t)
+	r.wantExit(t, 5, "interrupted")
+	after := procNetDev(t, p.NSA, "va")
+	if tx := r.tx(t); tx.Undrained != 0 || tx.Sent != after.txFrames-before.txFrames || tx.Sent < 1000 {
+		t.Errorf("the kernel counts %d frames: %s", after.txFrames-before.txFrames, show(tx))
+	}
+	r = run(t, "send", port, "--rx", p.PortB, "--dst-port", "7", "--count", "500", "--rate", "1kpps", "--catch-up", "5s", "--json")
+	if tx, rx := r.tx(t), r.rx(t); tx.Sent != 500 || *tx.OtherTraffic != 0 || rx.Frames != 500 || rx.Stale != 0 || rx.Foreign != 0 {
+		t.Errorf("%s, %s", show(tx), show(rx))
+	}
+	if all := procNetDev(t, p.NSA, "va").txFrames - after.txFrames; all != 500 {
+		t.Errorf("%d frames left after the first flow's report, want the 500 of the second", all)
+	}
+}
+
 // Frames of a run before this one are stale: they are counted apart.
 func TestStaleFrames(t *testing.T) {
 	forBoth(t, func(t *testing.T, tx, rx string, p *labtest.Pair) {
