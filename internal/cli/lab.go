@@ -15,7 +15,7 @@ import (
 
 // LabCmd is `lab`: test topologies.
 type LabCmd struct {
-	Up   labUpCmd   `cmd:"" help:"Make a lab; it stays until 'lab down'. Example: wirespeed lab up pair --name x"`
+	Up   labUpCmd   `cmd:"" help:"Make a lab: two ports, alone or with a router or a bridge between them; it stays until 'lab down'. Example: wirespeed lab up router --name x"`
 	Down labDownCmd `cmd:"" help:"Remove a lab and end the processes inside. Example: wirespeed lab down x"`
 	List labListCmd `cmd:"" help:"List labs, running demonstrations and what crashes left. Example: wirespeed lab list"`
 	Exec labExecCmd `cmd:"" help:"Run a program inside a lab's namespace. Example: wirespeed lab exec xA -- ip link"`
@@ -23,7 +23,7 @@ type LabCmd struct {
 
 // labUpCmd is `lab up KIND --name NAME`.
 type labUpCmd struct {
-	Kind   string `arg:"" enum:"pair,router,bridge" help:"The topology: pair (namespaces NAMEA and NAMEB, joined by a veth pair with the ports va and vb), router or bridge (the same with NAMED between them, whose kernel forwards)."`
+	Kind   string `arg:"" enum:"pair,router,bridge" help:"The topology: pair (namespaces NAMEA and NAMEB, joined by a veth pair with the ports va and vb); router (NAMED between them forwards IPv4 and IPv6 from da to db, and has an address in the network of each port); bridge (NAMED joins da and db)."`
 	Name   string `required:"" help:"The lab's name, in front of its namespaces' letters." placeholder:"NAME"`
 	Queues int    `default:"1" help:"Queues of each port, 1 to 64. Default 1." placeholder:"N"`
 	MTU    int    `name:"mtu" help:"MTU of every device, 68 to 65535, of a router at least 1280. Default 1500." placeholder:"BYTES"`
