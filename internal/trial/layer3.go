@@ -142,7 +142,7 @@ func resolve(ctx context.Context, n *neighbour.Node, a netip.Addr, t engine.Targ
 	case errors.Is(err, neighbour.ErrSilent):
 		return nil, Environment("look at the address, the link and the router's own; or give --dst-mac", "%s: %s does not answer at %s", flag, a, t)
 	case ctx.Err() != nil:
-		return nil, &Refusal{Code: ExitInterrupted, Message: "interrupted before anything was sent"}
+		return nil, errInterrupted("anything was sent")
 	case err != nil:
 		return nil, EnvironmentOf(err)
 	}

@@ -30,37 +30,13 @@ const receivePoll = 20 * time.Millisecond
 
 // Receive counts and analyses until it has what was asked for, or ctx ends.
 func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
-	u := &run{Runner: r, spec: Spec{MaxLoss: s.MaxLoss, Strict: s.Strict, Command: s.Command}, began: time.Now()}
+	u, rec, err := r.listen(ctx, s)
 	defer u.close()
-	x := &receiver{target: s.Rx}
-	rec, err := u.createCapture(s.Capture)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // it may have failed for that
+		return nil, errInterrupted("the receiver listened")
+	case err != nil:
 		return nil, err
-	}
-	if err := u.facts1(ctx, s.Rx, true, &x.link, &x.lock); err != nil {
-		return nil, err
-	}
-	u.rx = []*receiver{x}
-	expect := engine.Expect{Learn: true, Capture: rec != nil}
-	if x.chosen, err = u.chooseReceiver(ctx, s.Rx, expect); err != nil {
-		return nil, err
-	}
-	x.recv, err = x.chosen.engine.(engine.ReceiverEngine).OpenReceiver(ctx, s.Rx, u.config(false))
-	if err != nil {
-		return nil, EnvironmentOf(err)
-	}
-	u.atEnd(x.recv.Close, "close "+s.Rx.String())
-	if err := x.recv.Load(expect); err != nil {
-		return nil, EnvironmentOf(err)
-	}
-	if err := x.record(rec); err != nil {
-		return nil, err
-	}
-	if err := u.readBefore(); err != nil {
-		return nil, err
-	}
-	if err := x.recv.Start(); err != nil {
-		return nil, EnvironmentOf(err)
 	}
 	u.stage("running")
 	u.watch(ctx, s, rec)
@@ -69,6 +45,42 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 	u.readAfter()
 	u.stage("done")
 	return u.received(s), nil
+}
+
+// listen opens and starts the receiver. What it opened is closed by the run's close, also after an error.
+func (r *Runner) listen(ctx context.Context, s ReceiveSpec) (*run, *capture.Recorder, error) {
+	u := &run{Runner: r, spec: Spec{MaxLoss: s.MaxLoss, Strict: s.Strict, Command: s.Command}, began: time.Now()}
+	x := &receiver{target: s.Rx}
+	rec, err := u.createCapture(s.Capture)
+	if err != nil {
+		return u, nil, err
+	}
+	if err := u.facts1(ctx, s.Rx, true, &x.link, &x.lock); err != nil {
+		return u, nil, err
+	}
+	u.rx = []*receiver{x}
+	expect := engine.Expect{Learn: true, Capture: rec != nil}
+	if x.chosen, err = u.chooseReceiver(ctx, s.Rx, expect); err != nil {
+		return u, nil, err
+	}
+	x.recv, err = x.chosen.engine.(engine.ReceiverEngine).OpenReceiver(ctx, s.Rx, u.config(false))
+	if err != nil {
+		return u, nil, EnvironmentOf(err)
+	}
+	u.atEnd(x.recv.Close, "close "+s.Rx.String())
+	if err := x.recv.Load(expect); err != nil {
+		return u, nil, EnvironmentOf(err)
+	}
+	if err := x.record(rec); err != nil {
+		return u, nil, err
+	}
+	if err := u.readBefore(); err != nil {
+		return u, nil, err
+	}
+	if err := x.recv.Start(); err != nil {
+		return u, nil, EnvironmentOf(err)
+	}
+	return u, rec, nil
 }
 
 // watch returns when the receiver has what was asked for.

@@ -44,7 +44,7 @@ func (u *run) openReplay(ctx context.Context, x *sender) error {
 	c, err := replay.Open(ctx, r, l)
 	if err != nil {
 		if ctx.Err() != nil {
-			return &Refusal{Code: ExitInterrupted, Message: "interrupted before anything was sent"}
+			return errInterrupted("anything was sent")
 		}
 		if bad, ok := errors.AsType[*replay.Error](err); ok {
 			return Usage(bad.Mend, "%s", bad.Message)

@@ -49,19 +49,11 @@ type run struct {
 func (r *Runner) Run(ctx context.Context, spec Spec) (*Outcome, error) {
 	u := &run{Runner: r, spec: spec, began: time.Now()}
 	defer u.close()
-	if err := u.prepare(ctx); err != nil {
-		return nil, err
+	err := u.open(ctx)
+	if ctx.Err() != nil { // then what failed may have failed for that
+		err = errInterrupted("anything was sent")
 	}
-	if err := u.openReceivers(ctx); err != nil {
-		return nil, err
-	}
-	if err := u.openSenders(ctx); err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, &Refusal{Code: ExitInterrupted, Message: "interrupted before anything was sent"}
-	}
-	if err := u.readBefore(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	u.send(ctx)
@@ -70,6 +62,20 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (*Outcome, error) {
 	u.readAfter()
 	u.stage("done")
 	return u.outcome(), nil
+}
+
+// open does everything up to the first frame.
+func (u *run) open(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{u.prepare, u.openReceivers, u.openSenders} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return u.readBefore()
+}
+
+func errInterrupted(before string) error {
+	return &Refusal{Code: ExitInterrupted, Message: "interrupted before " + before}
 }
 
 func (u *run) stage(s string) {
