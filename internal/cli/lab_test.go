@@ -60,9 +60,29 @@ func TestLabFromUpToDown(t *testing.T) {
 	}
 }
 
+// What `lab up` proposes to try works as it is written there, with fewer frames.
+func TestLabProposesWhatWorks(t *testing.T) {
+	need.Root(t)
+	for _, kind := range []string{"pair", "router", "bridge"} {
+		name := fmt.Sprintf("t-host-%d-%x", os.Getpid(), time.Now().UnixNano()&0xffffff)
+		t.Cleanup(func() { verb(t, "lab", "down", name) })
+		exit, out, bad := verb(t, "lab", "up", kind, "--name", name, "--mtu", "2000")
+		_, try, found := strings.Cut(strings.TrimSpace(out), "try: wirespeed ")
+		if exit != 0 || !found {
+			t.Fatalf("up %s: %d %s %s", kind, exit, out, bad)
+		}
+		args := strings.Fields(strings.Replace(try, "--count 1000000", "--count 500 --json", 1))
+		if exit, out, bad := verb(t, args...); exit != 0 || !strings.Contains(out, `"sent": 500`) || !strings.Contains(out, `"status": "valid"`) {
+			t.Errorf("%s: %d %s %s", try, exit, out, bad)
+		}
+		verb(t, "lab", "down", name)
+	}
+}
+
 func TestLabMistakes(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"lab up pair --name a/b", "no name for a lab"}, {"lab up pair --name x --queues 0", "1 to 64"}, {"lab up ring --name x", "pair"},
+		{"lab up router --name x --mtu 1279", "1280 to 65535"}, {"lab up bridge --name x --mtu 0x", "--mtu"}, {"lab up bridge", "--name"},
 		{"lab up pair", "--name"}, {"lab down", "--all"}, {"lab down x --all", "not both"}, {"lab exec t-host-nosuch -- true", "lab list"},
 	} {
 		if exit, out, bad := verb(t, strings.Fields(c.args)...); exit != 1 || out != "" || !strings.Contains(bad, c.want) {
