@@ -177,9 +177,11 @@ func (u *run) addressed(set *stream.Set) *stream.Set {
 	return set
 }
 
-// throughRouter refuses frames that arrive with another source address than they left with, and nothing else to know them by.
+// throughRouter refuses frames without a signature that a receiver would not know, or not from what neighbours say: a router
+// puts its own source address into what it forwards, and a port asks and answers from the address that its frames have.
 func (u *run) throughRouter(x *sender) error {
-	if u.gatewayMAC == nil || len(u.rx) == 0 {
+	l := &u.spec.Layer3
+	if len(u.rx) == 0 || !l.Tx.IsValid() {
 		return nil
 	}
 	for i := range x.plan.Program.Streams {
@@ -187,13 +189,26 @@ func (u *run) throughRouter(x *sender) error {
 		if st.Form != packet.FormNone {
 			continue
 		}
-		if u.spec.Layer3.Gateway.Is6() {
-			return Usage("give a signature", "stream %q has no signature: of what a router sends to the receiver, neighbour discovery and the run's frames could not be told apart", st.Name)
+		var t uint16 // of a replay: many
+		if x.replay == nil {
+			t = etherType(st.Heads[0])
 		}
-		if u.rxGatewayMAC == nil {
+		routed := u.gatewayMAC != nil
+		switch {
+		case routed && (l.Gateway.Is6() || t == typeIPv6):
+			return Usage("give a signature", "stream %q has no signature: of what a router sends to the receiver, neighbour discovery and the run's frames could not be told apart", st.Name)
+		case l.Tx.Addr().Is6() && t == typeIPv6 || l.Tx.Addr().Is4() && t == typeARP:
+			return Usage("give a signature, or leave out --tx-ip", "stream %q has no signature: what the port answers for %s and the run's frames could not be told apart", st.Name, l.Tx.Addr())
+		case routed && u.rxGatewayMAC == nil:
 			return Usage("give --rx-gateway with the router's address at the receiving port, or a signature",
 				"stream %q has no signature, and a router puts its own source address into the frames: the receiver would not know them", st.Name)
 		}
 	}
 	return nil
 }
+
+// EtherTypes of frames that are much like what neighbours say to each other.
+const (
+	typeARP  = 0x0806
+	typeIPv6 = 0x86dd
+)

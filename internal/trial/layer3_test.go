@@ -83,31 +83,36 @@ func TestReplayGoesToTheGateway(t *testing.T) {
 	}
 }
 
-// What a receiver could not know behind a router is refused, and nothing else.
-func TestThroughRouterNeedsSomethingToKnowFramesBy(t *testing.T) {
-	four, six := netip.MustParseAddr("198.18.255.254"), netip.MustParseAddr("2001:2::fffe")
-	mac := &[6]byte{2, 0, 0, 0, 0, 0xee}
+// What a receiver could not know is refused, and nothing else.
+func TestUnsignedNeedsSomethingToKnowItBy(t *testing.T) {
+	const four, six = "198.18.255.254", "2001:2::fffe"
+	ip, ipv6, arp := []byte{12: 8, 13: 0}, []byte{12: 0x86, 13: 0xdd}, []byte{12: 8, 13: 6}
 	for _, c := range []struct {
-		form             packet.Form
-		gateway          netip.Addr
-		rx               int
-		known, rxGateway bool
-		want             string // in the mend; empty: allowed
+		form              packet.Form
+		head              []byte
+		gateway           string
+		rx                int
+		routed, rxGateway bool
+		want              string // in the mend; empty: allowed
 	}{
-		{packet.FormFull, four, 1, true, false, ""}, {packet.FormShort, six, 1, true, false, ""},
-		{packet.FormNone, four, 1, true, true, ""}, {packet.FormNone, four, 0, true, false, ""},
-		{packet.FormNone, four, 1, true, false, "--rx-gateway"}, {packet.FormNone, six, 1, true, true, "a signature"},
-		{packet.FormNone, four, 1, false, false, ""},
+		{packet.FormFull, ip, four, 1, true, false, ""}, {packet.FormShort, ipv6, six, 1, true, false, ""},
+		{packet.FormNone, ip, four, 1, true, true, ""}, {packet.FormNone, ip, four, 0, true, false, ""}, {packet.FormNone, ipv6, six, 0, true, false, ""},
+		{packet.FormNone, ip, four, 1, true, false, "--rx-gateway"}, {packet.FormNone, ip, six, 1, true, true, "give a signature"},
+		{packet.FormNone, ipv6, six, 1, true, true, "give a signature"}, {packet.FormNone, ipv6, four, 1, true, true, "give a signature"},
+		{packet.FormNone, ip, four, 1, false, false, ""}, {packet.FormNone, ip, six, 1, false, false, ""}, {packet.FormNone, ipv6, four, 1, false, false, ""},
+		{packet.FormNone, ipv6, six, 1, false, false, "leave out --tx-ip"}, {packet.FormNone, arp, four, 1, false, false, "leave out --tx-ip"},
+		{packet.FormFull, ipv6, six, 1, false, false, ""}, {packet.FormNone, arp, six, 1, false, false, ""},
 	} {
-		u := &run{rx: make([]*receiver, c.rx), spec: Spec{Layer3: Layer3{Gateway: c.gateway}}}
-		if c.known {
-			u.gatewayMAC = mac
+		gateway := netip.MustParseAddr(c.gateway)
+		u := &run{rx: make([]*receiver, c.rx), spec: Spec{Layer3: Layer3{Tx: netip.PrefixFrom(gateway.Prev(), 24), Gateway: gateway}}}
+		if c.routed {
+			u.gatewayMAC = &[6]byte{2, 0, 0, 0, 0, 0xee}
 		}
 		if c.rxGateway {
-			u.rxGatewayMAC = mac
+			u.rxGatewayMAC = &[6]byte{2, 0, 0, 0, 0, 0xef}
 		}
-		x := &sender{plan: engine.Plan{Program: &program.Program{Streams: []program.Stream{{Name: "ok", Form: packet.FormFull}, {Name: "s", Form: c.form}}}}}
-		err := u.throughRouter(x)
+		streams := []program.Stream{{Name: "ok", Form: packet.FormFull, Heads: [][]byte{c.head}}, {Name: "s", Form: c.form, Heads: [][]byte{c.head}}}
+		err := u.throughRouter(&sender{plan: engine.Plan{Program: &program.Program{Streams: streams}}})
 		r, _ := err.(*Refusal)
 		if (c.want == "") != (err == nil) || r != nil && (r.Code != ExitUsage || !strings.Contains(r.Mend, c.want) || !strings.Contains(r.Message, `"s"`)) {
 			t.Errorf("%+v: %+v", c, err)
