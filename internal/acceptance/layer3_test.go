@@ -34,6 +34,8 @@ func TestAddressesThatDoNotGoTogether(t *testing.T) {
 		{"va vc --tx-ip 198.18.0.1/16", "2 ports to send from", "one port to send from"},
 		{"va --rx vb --rx vc " + two + " --gateway 198.18.255.254", "2 to receive at", "at most one --rx"},
 		{"va --rx vb --tx-ip 198.18.0.1/16 --rx-ip 2001:2::1/64", "IPv4 and IPv6", "two of one family"},
+		{"va --tx-ip 198.18.0.1/16 --dst-ip inc(2001:2::2,1,4)", "--tx-ip 198.18.0.1/16 and --dst-ip inc(2001:2::2,1,4): IPv4 and IPv6", "two of one family"},
+		{"va --tx-ip 2001:2::1/64 --src-ip 198.18.0.1", "--src-ip 198.18.0.1: IPv4 and IPv6", "two of one family"},
 		{"va --tx-ip 198.18.0.1/16 --gateway 198.19.255.254", "lies outside of 198.18.0.0/16", "address of that network"},
 		{"va --tx-ip 198.18.0.1/16 --gateway 2001:2::fffe", "lies outside of 198.18.0.0/16", "address of that network"},
 		{"va --tx-ip 198.18.0.1/16 --gateway 198.18.0.1", "the same address", "the router's"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/netip"
+	"strings"
 
 	"github.com/wirespeed/wirespeed/internal/trial"
 )
@@ -49,10 +50,23 @@ func usable(a netip.Addr) bool {
 }
 
 // fill gives the flags of a stream the ports' addresses, so that a stream is of their family. Definitions in files and
-// captures have addresses of their own. Of two that do not go together the run says so.
-func (f *Layer3Flags) fill(l *trial.Layer3, s *StreamFlags) {
+// captures have addresses of their own. Of two ports that do not go together the run says so.
+func (f *Layer3Flags) fill(l *trial.Layer3, s *StreamFlags) error {
 	if s.File != "" || s.PCAP != "" {
-		return
+		return nil
+	}
+	for _, port := range []struct {
+		flag string
+		netip.Prefix
+	}{{"--tx-ip", l.Tx}, {"--rx-ip", l.Rx}} {
+		for _, given := range []struct {
+			flag  string
+			value text
+		}{{"--src-ip", s.SrcIP}, {"--dst-ip", s.DstIP}} {
+			if port.IsValid() && given.value != "" && port.Addr().Is6() != strings.Contains(string(given.value), ":") {
+				return trial.Usage("give two of one family", "%s %s and %s %s: IPv4 and IPv6", port.flag, port, given.flag, given.value)
+			}
+		}
 	}
 	if s.SrcIP == "" && l.Tx.IsValid() {
 		s.SrcIP = text(l.Tx.Addr().String())
@@ -60,4 +74,5 @@ func (f *Layer3Flags) fill(l *trial.Layer3, s *StreamFlags) {
 	if s.DstIP == "" && l.Rx.IsValid() && (!l.Tx.IsValid() || l.Tx.Addr().Is4() == l.Rx.Addr().Is4()) {
 		s.DstIP = text(l.Rx.Addr().String())
 	}
+	return nil
 }

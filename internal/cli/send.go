@@ -45,7 +45,9 @@ func (c *sendCmd) run(e *env) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	c.fill(&layer3, &c.StreamFlags)
+	if err := c.fill(&layer3, &c.StreamFlags); err != nil {
+		return 0, err
+	}
 	set, err := c.StreamFlags.set()
 	if err != nil {
 		return 0, trial.UsageOf(err)
