@@ -114,7 +114,7 @@ func holds(ctx context.Context, s settings, w *testbed, r recorder, file string,
 		return false, err
 	}
 	defer child.kill()
-	if err := sleep(ctx, 700*time.Millisecond); err != nil {
+	if err := sleep(ctx, listenWithin); err != nil {
 		return false, err
 	}
 	before, err := w.counters()
