@@ -140,7 +140,7 @@ func resolve(ctx context.Context, n *neighbour.Node, a netip.Addr, t engine.Targ
 	mac, err := n.Resolve(ctx, a)
 	switch {
 	case errors.Is(err, neighbour.ErrSilent):
-		return nil, Environment("look at the address, the link and the router's own; or give --dst-mac", "%s: %s does not answer at %s", flag, a, t)
+		return nil, Environment("look at the address, the link and who is at its other end; or give --dst-mac", "%s: %s does not answer at %s", flag, a, t)
 	case ctx.Err() != nil:
 		return nil, errInterrupted("anything was sent")
 	case err != nil:

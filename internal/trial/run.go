@@ -41,6 +41,7 @@ type run struct {
 
 	txNode, rxNode           *neighbour.Node // nil: the port has no address of its own
 	gatewayMAC, rxGatewayMAC *[6]byte        // nil: not asked for
+	destinationMAC           *[6]byte        // of a destination on the sending port's network; nil: not asked for
 	notes                    []string
 	noteMu                   sync.Mutex
 }
@@ -137,6 +138,9 @@ func (u *run) prepare(ctx context.Context) error {
 		if err := u.addresses(ctx, x); err != nil {
 			return err
 		}
+		if err := u.askDestination(ctx, x); err != nil {
+			return err
+		}
 		if err := u.plan(ctx, x, ids); err != nil {
 			return err
 		}
@@ -219,8 +223,8 @@ func (u *run) program(ctx context.Context, x *sender) error {
 	if x.link.Index == 0 && dst == nil { // reaches no network
 		dst = &[6]byte{2, 0, 0, 0, 0, 2}
 	}
-	if u.gatewayMAC != nil {
-		dst = u.gatewayMAC
+	if asked := cmp.Or(u.gatewayMAC, u.destinationMAC); asked != nil {
+		dst = asked
 	}
 	err := x.compile(u.addressed(u.spec.Set), dst)
 	if err != nil && dst == nil { // what forbids sending may have hidden the peer too
