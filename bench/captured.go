@@ -136,7 +136,7 @@ func holds(ctx context.Context, s settings, w *testbed, r recorder, file string,
 	if err != nil {
 		return false, err
 	}
-	if err := sleep(ctx, 300*time.Millisecond); err != nil {
+	if err := sleep(ctx, writtenWithin); err != nil {
 		return false, err
 	}
 	child.kill()

@@ -140,7 +140,7 @@ func timing(ctx context.Context, s settings) (string, error) {
 			stdev, err := oneTiming(ctx, s, w, c, dump.command)
 			if errors.Is(err, errIncomplete) { // the recorder lost some: no gap can be trusted
 				fmt.Fprintf(os.Stderr, "round %d: %s: %v\n", round+1, c.name, err)
-				stdev, err = oneTiming(ctx, s, w, c, dump.command)
+				continue
 			}
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", c.name, err)
@@ -157,6 +157,10 @@ func timing(ctx context.Context, s settings) (string, error) {
 			fmt.Fprintf(&b, "| %s | left out: %s |\n", c.name, c.absent)
 			continue
 		}
+		if len(results[c.name]) == 0 {
+			fmt.Fprintf(&b, "| %s | not recorded whole in any round |\n", c.name)
+			continue
+		}
 		fmt.Fprintf(&b, "| %s | %s |\n", c.name, spread(results[c.name], "%.2f"))
 		if m := median(results[c.name]); m < best {
 			best, who = m, c.name
@@ -166,6 +170,9 @@ func timing(ctx context.Context, s settings) (string, error) {
 	fmt.Fprintf(&b, "\nThe smallest is wirespeed's: %s.\n", holds)
 	return b.String(), nil
 }
+
+// writtenWithin is how long a recorder is given for what it has not written: told to end, it leaves it.
+const writtenWithin = 1200 * time.Millisecond
 
 var errIncomplete = errors.New("not every frame was recorded")
 
@@ -197,7 +204,7 @@ func oneTiming(ctx context.Context, s settings, w *testbed, c contender, dump []
 	case <-time.After(30 * time.Second):
 		return 0, fmt.Errorf("it does not end")
 	}
-	if err := sleep(ctx, 300*time.Millisecond); err != nil {
+	if err := sleep(ctx, writtenWithin); err != nil {
 		return 0, err
 	}
 	receiver.kill()
