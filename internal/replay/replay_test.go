@@ -376,6 +376,21 @@ func TestFileThatChanges(t *testing.T) {
 	}
 }
 
+// A file that is gone when its second round begins ends the run after the first.
+func TestFileThatGoes(t *testing.T) {
+	file := write(t, many(60000))
+	c := open(t, set(t, stream.Flags{}, stream.ReplayFlags{PCAP: file, Loop: "2", Preload: "false"}), Limits{})
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := drain(t, c.Program.Source, 10*time.Second); len(all) != 60000 {
+		t.Errorf("%d frames", len(all))
+	}
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Error(err)
+	}
+}
+
 // A named pipe is a pipe.
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")

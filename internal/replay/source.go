@@ -213,10 +213,12 @@ func (f *filler) rounds() error {
 		if f.maker, err = newMaker(r, f.limits, &Facts{}); err != nil {
 			return err
 		}
-		_ = f.file.Close() // it was only read
-		if f.file, err = pcapio.Open(r.File, nil); err != nil {
+		again, err := pcapio.Open(r.File, nil)
+		if err != nil { // it is gone
 			return unreadable(r, err)
 		}
+		_ = f.file.Close() // it was only read
+		f.file = again
 	}
 }
 
