@@ -102,8 +102,8 @@ func TestAnswersDuringTheRunOnly(t *testing.T) {
 				r := s.wait(t)
 				r.wantExit(t, 5)
 				r.wantVerdict(t, "valid")
-				if other := *r.tx(t).OtherTraffic; other != 1 || r.rx(t).Foreign != other || *r.stream(t, 0).Lost != 0 {
-					t.Errorf("other traffic %d, foreign %d, %s; want one answer", other, r.rx(t).Foreign, show(r.stream(t, 0)))
+				if other := *r.tx(t).OtherTraffic; other == 0 || r.rx(t).Foreign != other || *r.stream(t, 0).Lost != 0 {
+					t.Errorf("other traffic %d, foreign %d, %s; want the answers", other, r.rx(t).Foreign, show(r.stream(t, 0)))
 				}
 				if answers(t, peerNode(t, p.NSB, f.late), f.own, 100*time.Millisecond) {
 					t.Error("an answer after the run")

@@ -272,7 +272,6 @@ func TestLinkComesBack(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		_ = p.NSB.Do(func() error { return exec.Command("ip", "link", "set", "vb", "up").Run() })
 	}()
-	a.retry = 200 * time.Millisecond
 	if got, err := a.Resolve(t.Context(), b4); err != nil || got != [6]byte(b.mac) {
 		t.Errorf("% x, %v", got, err)
 	}
