@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/wirespeed/wirespeed/internal/pcapio"
+	"github.com/wirespeed/wirespeed/internal/wire"
 )
 
 // flagName is an edit as a flag, without its dashes.
@@ -24,7 +26,7 @@ func (m *maker) ethernet(p *pcapio.Packet) (b []byte, padded bool) {
 }
 
 // detail says of a packet what its reason leaves open.
-func detail(p *pcapio.Packet, reason pcapio.Reason) string {
+func (m *maker) detail(p *pcapio.Packet, reason pcapio.Reason) string {
 	have, had := len(p.Frame()), p.FrameLen()
 	switch reason {
 	case pcapio.LinkTypeReason:
@@ -36,6 +38,6 @@ func detail(p *pcapio.Packet, reason pcapio.Reason) string {
 	case pcapio.Merged:
 		return fmt.Sprintf("%d bytes that were several frames", had)
 	default:
-		return fmt.Sprintf("%d bytes with FCS", max(have, had)+fcs)
+		return m.limits.tooLong(max(have, had)+fcs, min(cmp.Or(m.limits.MaxFrame, wire.MaxFrame), wire.MaxFrame))
 	}
 }

@@ -27,7 +27,7 @@ type Facts struct {
 	RecordedGap   uint64 // ns, the longest gap before MaxGap shortened it, after Speed
 	RecordedGapAt uint64 // number of the packet behind it
 	Shortened     uint64 // gaps that MaxGap shortened
-	Backwards     uint64 // frames whose time is before that of the one before: their gap is 0
+	Backwards     uint64 // frames whose time is before that of one before: their gap is 0
 	Untimed       uint64 // frames without a time: their gap is 0
 
 	SrcMACs    [][6]byte // of the frames without a signature, in their order

@@ -58,7 +58,7 @@ func newMaker(r *stream.Replay, l Limits, f *Facts) (*maker, error) {
 func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 	m.facts.Packets++
 	if reason := pcapio.Judge(p, m.judge); reason != 0 {
-		m.facts.skip(reason.String(), p.Number, reason.Mend(), func() string { return detail(p, reason) })
+		m.facts.skip(reason.String(), p.Number, reason.Mend(), func() string { return m.detail(p, reason) })
 		return nil
 	}
 	b, padded := m.ethernet(p)
@@ -79,7 +79,7 @@ func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 	}
 	if most := m.limits.most(b); len(b)+fcs > most {
 		m.facts.skip(pcapio.TooLong.String(), p.Number, pcapio.TooLong.Mend(), func() string {
-			return fmt.Sprintf("%d bytes with FCS, more than the %d that %s", len(b)+fcs, most, m.limits.what())
+			return m.limits.tooLong(len(b)+fcs, most)
 		})
 		return nil
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type Limits struct {
 	Stdin    io.Reader
 }
 
+// beyondMTU is what a frame has beyond the MTU: the Ethernet header and the FCS. Bytes.
+const beyondMTU = macs + 2 + fcs
+
 // longGap is the longest gap that is waited out without being asked for by --max-gap. ns.
 const longGap = 24 * 3600 * 1e9
 
@@ -39,11 +43,13 @@ func (l *Limits) most(b []byte) int {
 	return min(most, wire.MaxFrame)
 }
 
-func (l *Limits) what() string {
-	if l.Port == "" {
-		return "any device takes"
+// tooLong says of a frame of so many bytes with FCS that it has more than most.
+func (l *Limits) tooLong(size, most int) string {
+	what := "any device takes"
+	if l.MaxFrame > 0 && l.MaxFrame <= wire.MaxFrame {
+		what = fmt.Sprintf("%s takes at its MTU of %d", cmp.Or(l.Port, "the device"), l.MaxFrame-beyondMTU)
 	}
-	return l.Port + " takes at its MTU"
+	return fmt.Sprintf("%d bytes with FCS, more than the %d that %s", size, most, what)
 }
 
 // Error is why a capture is not sent, and what would mend it.

@@ -126,7 +126,7 @@ func (u *run) describeTimes(name string, f *replay.Facts) {
 		u.note("%s: %d frames have no time: they leave back to back", name, f.Untimed)
 	}
 	if f.Backwards > 0 {
-		u.note("%s: the time of %d frames is before that of the frame before: they leave back to back", name, f.Backwards)
+		u.note("%s: the time of %d frames is before that of a frame before: they leave back to back", name, f.Backwards)
 	}
 	switch gap := time.Duration(f.RecordedGap); {
 	case f.Shortened > 0:
