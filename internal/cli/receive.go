@@ -28,10 +28,10 @@ type receiveCmd struct {
 type captureFlags struct {
 	Write      text       `help:"Write every frame to this file, .pcapng or .pcap, with nanoseconds." placeholder:"FILE" group:"Capture:"`
 	Overwrite  bool       `help:"Replace a file that is there." group:"Capture:"`
-	Filter     text       `help:"Write what this filter takes: the output of tcpdump -ddd, as text or @FILE." placeholder:"FILTER" group:"Capture:"`
+	Filter     text       `help:"Write and analyse only what this filter takes: the output of tcpdump -ddd, as text or @FILE." placeholder:"FILTER" group:"Capture:"`
 	SnapLen    frameCount `name:"snaplen" help:"Write the first N bytes of a frame. Default: all of it." placeholder:"N" group:"Capture:"`
 	Direction  string     `enum:"in,out,both" default:"in" placeholder:"WHICH" help:"Frames that arrive (in, the default), that this host sends (out), or both." group:"Capture:"`
-	RotateSize byteSize   `help:"Begin a new file before one has more than this: 100MB." placeholder:"SIZE" group:"Capture:"`
+	RotateSize byteSize   `help:"Begin a new file before one has more than this, 64KiB or more: 100MB." placeholder:"SIZE" group:"Capture:"`
 	RotateTime span       `help:"Begin a new file this long after the first frame of one: 1m." placeholder:"D" group:"Capture:"`
 	RotateKeep frameCount `help:"Keep the N newest files of a rotation. Default: all." placeholder:"N" group:"Capture:"`
 	Ring       byteSize   `help:"Memory between kernel and writer. Default 128MiB." placeholder:"SIZE" group:"Capture:"`

@@ -33,10 +33,10 @@ type StreamFlags struct {
 	DstPort   text `name:"dst-port" help:"Destination port. Default 9 (discard)." placeholder:"PORT" group:"Stream:"`
 	Proto     text `help:"udp or tcp. Default udp." placeholder:"PROTO" group:"Stream:"`
 	VLAN      text `name:"vlan" help:"VLAN tags, outermost first: 100, 100,200 or 0x88a8:100,200." placeholder:"TAGS" group:"Stream:"`
-	TTL       text `name:"ttl" help:"Time to live or hop limit. Default 1." placeholder:"TTL" group:"Stream:"`
+	TTL       text `name:"ttl" help:"Time to live or hop limit. Default 1, or 64 with a gateway." placeholder:"TTL" group:"Stream:"`
 	Payload   text `help:"What fills the frame behind the signature: 0x00 (any byte), inc, random(seed), hex:DEADBEEF or text:hello. Default 0x00." placeholder:"FILL" group:"Stream:"`
-	Signature text `help:"auto (the largest that fits), full, short or none. Default auto." placeholder:"FORM" group:"Stream:"`
-	Rate      text `help:"max, 1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5% or gap=10us. Default max." placeholder:"RATE" group:"Stream:"`
+	Signature text `help:"auto (the largest that fits), full, short or none. Default auto; of a replay none, and no auto." placeholder:"FORM" group:"Stream:"`
+	Rate      text `help:"max, 1.2Mpps, 500Mbps@L1, 500Mbps@L2, 87.5% or gap=10us. Default max; of a replay the recorded gaps." placeholder:"RATE" group:"Stream:"`
 	Burst     text `help:"Frames back to back, and the time from burst to burst: 32/1ms. Shown and checked; no engine sends it yet." placeholder:"N/GAP" group:"Stream:"`
 
 	ReplayFlags
@@ -49,10 +49,10 @@ type ReplayFlags struct {
 	Loop      text     `help:"Send the capture N times; 0: again and again. Default 1." placeholder:"N" group:"Replay:"`
 	Limit     text     `help:"Send only the first N packets of the capture." placeholder:"N" group:"Replay:"`
 	MaxGap    text     `help:"Shorten longer gaps to this." placeholder:"D" group:"Replay:"`
-	Preload   *bool    `negatable:"" help:"Make the whole sequence ready before the first frame. Default: where it fits in 128 MiB and is no pipe." group:"Replay:"`
+	Preload   *bool    `negatable:"" help:"Make the whole sequence ready before the first frame. Default: where it fits in 128 MiB and is no pipe. --no-preload reads it while it is sent." group:"Replay:"`
 	Pad       text     `help:"Fill frames up that the capture cut, or that are below 64 bytes: zero or random." placeholder:"HOW" group:"Replay:"`
-	AllowSkip bool     `help:"Send the rest where some frames cannot be sent." group:"Replay:"`
-	L2        text     `name:"l2" help:"Make packets without an Ethernet header (SLL, SLL2, RAW, NULL) Ethernet with these addresses." placeholder:"DST,SRC" group:"Replay:"`
+	AllowSkip bool     `help:"Leave out the frames that cannot be sent, and send the rest." group:"Replay:"`
+	L2        text     `name:"l2" help:"Make packets without an Ethernet header (SLL, SLL2, RAW, NULL, LOOP) Ethernet with these addresses." placeholder:"DST,SRC" group:"Replay:"`
 	MapIP     []string `name:"map-ip" sep:"none" help:"Put addresses of one prefix into another of equal length, ARP's too; can be repeated: 10.0.0.0/8=198.18.0.0/8." placeholder:"FROM=TO" group:"Replay:"`
 }
 
