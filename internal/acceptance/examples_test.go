@@ -1,11 +1,36 @@
 package acceptance
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/wirespeed/wirespeed/internal/lab/labtest"
+	"github.com/wirespeed/wirespeed/stream"
 )
+
+// enough frames of an example are 2000, or those of half a second where it is slow.
+func enough(t *testing.T, file string) uint64 {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := stream.Parse(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 2000
+	fps, err := set.Rate.FPSMean(64, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fps.IsZero() {
+		return most
+	}
+	return min(most, max(1, fps.Num/fps.Den/2))
+}
 
 // Every example is sent as it stands, and arrives whole. Whether a busy machine holds its rate is not looked at.
 func TestExamples(t *testing.T) {
@@ -16,8 +41,8 @@ func TestExamples(t *testing.T) {
 	forEngines(t, func(t *testing.T, engine string, p *labtest.Pair) {
 		for _, file := range files {
 			t.Run(filepath.Base(file), func(t *testing.T) {
-				const n = 2000
-				r := run(t, "send", engine+p.PortA, "--rx", p.PortB, "-f", file, "--count", "2000", "--catch-up", "5s", "--json")
+				n := enough(t, file)
+				r := run(t, "send", engine+p.PortA, "--rx", p.PortB, "-f", file, "--count", fmt.Sprint(n), "--catch-up", "5s", "--json")
 				if r.exit != 0 && r.exit != 3 {
 					t.Fatalf("status %d\n%s", r.exit, r.all())
 				}
