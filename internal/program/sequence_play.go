@@ -103,13 +103,31 @@ func (im *Image) DueBy(ns uint64, most int) (n int) {
 }
 
 // SkipDue leaves out the queue's next frames that are due before a time, most at most and those that are there, and returns
-// how many. Sequence numbers do not move on.
+// how many. Sequence numbers do not move on. Of a sequence whose rounds take no time it leaves out one round at most: all of
+// them are always due.
 func (im *Image) SkipDue(ns, most uint64) (n uint64) {
+	if p := im.play; p.source == nil {
+		if p.piece.Period == 0 {
+			most = min(most, uint64(len(p.piece.Frames)))
+		} else if over := ns / p.piece.Period; over > p.round+2 {
+			n = p.skipRounds(over-p.round-2, most)
+		}
+	}
 	for n < most && im.play.ready() && im.play.due() < ns {
 		im.play.step()
 		n++
 	}
 	return n
+}
+
+// skipRounds leaves out what the queue has in up to so many rounds, most frames at most, and returns how many it are: frame by
+// frame, rounds that are shorter than that takes would never be caught up with.
+func (p *player) skipRounds(rounds, most uint64) uint64 {
+	size := uint64(len(p.piece.Frames))
+	queues := p.rounds*size + uint64(p.jump)
+	n := min(rounds/queues, most/size) // in as many rounds as there are queues each has as many frames as a round has
+	p.round += n * queues
+	return n * size
 }
 
 // here says whether the next frame is in the piece.

@@ -3,6 +3,7 @@ package program_test
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
 	"testing"
 
@@ -61,7 +62,7 @@ func drawSequence(t *rapid.T, tb testing.TB) *program.Program {
 		}
 	}
 	p := sequence(tb, rapid.SampledFrom([]packet.Form{packet.FormFull, packet.FormShort}).Draw(t, "form"), sizes, sign, due)
-	p.Sequence.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
+	p.Sequence.Rounds = rapid.Uint64Range(1, 12).Draw(t, "rounds")
 	return p
 }
 
@@ -305,6 +306,27 @@ func TestDue(t *testing.T) {
 			rt.Fatal("no end")
 		}
 	})
+}
+
+// Rounds that take less time than leaving out their frames one by one, or none, end nevertheless.
+func TestSkipDueOfShortRounds(t *testing.T) {
+	p := sequence(t, packet.FormFull, []int{64, 80, 90}, []bool{true, false, true}, []uint64{0, 1, 1})
+	p.Sequence.Rounds, p.Sequence.Period = 0, 2
+	for queue := range 2 {
+		im := p.Bind(program.Binding{Queues: 2, Queue: queue})
+		const late = 1 << 50 // ns
+		if n := im.SkipDue(late, math.MaxUint64); n < late/2*3/2-2 || n > late/2*3/2+2 || im.Due() < late || im.Due() > late+4 {
+			t.Errorf("queue %d: %d frames skipped, the next is due at %d", queue, n, im.Due())
+		}
+		if n := im.SkipDue(late*2, 1000); n != 1000 {
+			t.Errorf("queue %d: %d frames skipped", queue, n)
+		}
+	}
+	p.Sequence.Period = 0
+	im := p.Bind(program.Binding{Queues: 1})
+	if n := im.SkipDue(100, math.MaxUint64); n != 3 {
+		t.Errorf("%d frames of rounds without time skipped", n)
+	}
 }
 
 func TestCheckSequence(t *testing.T) {
