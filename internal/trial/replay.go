@@ -161,6 +161,9 @@ func (u *run) replayAmount(c *replay.Capture) (count uint64, d time.Duration, er
 	if c.Rounds() == 0 && s.Count == 0 && s.Duration == 0 && !s.Forever {
 		return 0, 0, Usage("add --count, --duration or --forever", "--loop 0 has no end of its own")
 	}
+	if c.Scanned && c.Replay.Recorded && c.Rounds() == 0 && f.Span == 0 && s.Count == 0 {
+		return 0, 0, Usage("give --rate, or --count", "--loop 0: the frames of %s have one time, so that no time passes from round to round", c.Replay.Name())
+	}
 	if !c.Scanned || c.Rounds() == 0 {
 		return s.Count, s.Duration, nil
 	}

@@ -79,6 +79,7 @@ func TestReplayAmount(t *testing.T) {
 		"--count 6 is more than the 5 frames": func(s *Spec) { s.Count = 6 },
 		"--loop 0 has no end":                 func(s *Spec) { s.Set.Replay.Loop = 0 },
 		"no run sends that many":              func(s *Spec) { s.Set.Replay.Loop = 1 << 63 },
+		"no time passes from round to round":  func(s *Spec) { s.Set.Replay.Loop = 0; s.Set.Replay.Limit = 1; s.Forever = true },
 		"from one port only":                  func(s *Spec) { s.Set.Replay.File = "-"; s.Tx = append(s.Tx, engine.Target{Device: "c", Text: "c"}) },
 		"which 2 queues cannot do together":   func(s *Spec) { s.Set.Replay.Preload = stream.PreloadNo; s.Queues = 2 },
 		"which frames of a pipe": func(s *Spec) {
