@@ -45,6 +45,8 @@ func TestPcapFile(t *testing.T) {
 	}
 	refusal(t, run(t, "send", "pcap:"+path, "--rate", "1Mpps", "--count", "1", "--json"), 1)
 	run(t, "send", "pcap:"+path+"?overwrite=yes", "--rate", "1Mpps", "--count", "7", "--json").wantExit(t, 0)
+	refusal(t, run(t, "send", "pcap:"+path+"?overwrite=yes", "--pcap", path, "--no-preload", "--json"), 1)
+	refusal(t, run(t, "send", "pcap:-", "--count", "1", "--json"), 1)
 	if frames, _, err := enginetest.ReadFrames(path); err != nil || len(frames) != 7 {
 		t.Errorf("%d frames, %v", len(frames), err)
 	}

@@ -53,6 +53,9 @@ func (u *run) openReplay(ctx context.Context, x *sender) error {
 	}
 	u.atEnd(c.Close, "close "+r.Name())
 	x.set, x.replay, x.plan.Program, x.plan.Recorded = s.Set, c, c.Program, r.Recorded
+	if !c.Preloaded() && u.portless(x.target) && sameFile(r.File, x.target.Device) {
+		return Usage("write to another file, or preload it (--preload)", "%s would be overwritten while it is read", r.Name())
+	}
 	if !c.Preloaded() && s.Queues > 1 {
 		return Usage("preload it (--preload), or give one queue", "%s is read while it is sent, which %d queues cannot do together", r.Name(), s.Queues)
 	}
@@ -67,6 +70,16 @@ func (u *run) openReplay(ctx context.Context, x *sender) error {
 		u.describe(c, &f)
 	}
 	return nil
+}
+
+// sameFile reports whether two paths are one file that is there.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // describe says before anything is sent what there is.

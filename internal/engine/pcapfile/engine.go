@@ -59,6 +59,8 @@ func parse(t engine.Target) (a address, err error) {
 	switch name := strings.ToLower(a.path); {
 	case name == "":
 		return refuse("no file is named: write pcap:FILE")
+	case name == "-":
+		return refuse("standard output is for the report: write to a file or a named pipe; a file of this name is pcap:./-")
 	case strings.HasSuffix(name, ".gz"):
 		return refuse("files are not compressed while they are written: leave out .gz, and compress the file afterwards")
 	case strings.HasSuffix(name, ".pcap"):

@@ -152,6 +152,7 @@ func TestRefusals(t *testing.T) {
 		input bool
 	}{
 		{target(""), "no file is named", true},
+		{target("-"), "standard output", true},
 		{target(dir), "is a folder", true},
 		{target(old), "overwrite=yes", true},
 		{target(filepath.Join(dir, "x.gz")), ".gz", true},
