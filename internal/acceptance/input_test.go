@@ -100,6 +100,9 @@ func TestBadInput(t *testing.T) {
 					t.Errorf("nothing says %q: %+v", s, e)
 				}
 			}
+			if strings.Count(e.Mend, "other end") > 1 {
+				t.Errorf("said twice: %+v", e)
+			}
 			if t.Failed() {
 				return
 			}

@@ -20,6 +20,7 @@ type Caps struct {
 	Paces     bool // keeps a rate
 	Stamps    bool // writes the time into the signature
 	Captures  bool // its receiver writes frames to a file
+	Preloads  bool // sends only what was in memory before its first frame
 	Link      Link
 }
 
@@ -53,6 +54,11 @@ func (p Problem) String() string {
 	return p.Reason + "; mend: " + p.Mend
 }
 
+// NoCarrier is the problem of a device without one: the same words from every engine, so that they are said once.
+func NoCarrier(t Target) Problem {
+	return Problem{Reason: t.String() + " has no carrier", Mend: "connect the cable, or set the other end up"}
+}
+
 // Carries says whether the engine can run the plan. It is pure.
 func (c Caps) Carries(p Plan) error {
 	if len(c.Problems) > 0 {
@@ -60,6 +66,9 @@ func (c Caps) Carries(p Plan) error {
 	}
 	if len(p.Unsupported) > 0 {
 		return fmt.Errorf("%s: not run by this engine yet: %s", c.Engine, strings.Join(p.Unsupported, ", "))
+	}
+	if c.Preloads && p.Program.Source != nil {
+		return fmt.Errorf("%s: sends frames from the kernel's memory only, not what is read meanwhile: give --preload, or take the packet: engine", c.Engine)
 	}
 	if err := p.Program.CheckSequence(p.Queues); err != nil {
 		return fmt.Errorf("%s: %w", c.Engine, err)

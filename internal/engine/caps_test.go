@@ -30,6 +30,22 @@ func TestCarriesNoLongerFrames(t *testing.T) {
 	}
 }
 
+// An engine that preloads refuses what is read meanwhile before it is opened.
+func TestCarriesASourceOnlyWhereItIsRead(t *testing.T) {
+	for preloads, say := range map[bool]string{false: "", true: "give --preload"} {
+		c := Caps{Engine: "test", MaxFrame: 1518, MaxQueues: 1, Preloads: preloads}
+		err := c.Carries(Plan{Queues: 1, Program: &program.Program{Streams: []program.Stream{{Lens: []int{60}}}, Source: noSource{}}})
+		if (err == nil) != (say == "") || err != nil && !strings.Contains(err.Error(), say) {
+			t.Errorf("preloads %v: %v", preloads, err)
+		}
+	}
+}
+
+type noSource struct{}
+
+func (noSource) Next() (*program.Sequence, program.SourceState) { return nil, program.SourceEnd }
+func (noSource) Err() error                                     { return nil }
+
 func TestCarriesNoMoreTagsThanAReceiverReads(t *testing.T) {
 	for _, x := range []struct {
 		most, tags int

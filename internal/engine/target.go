@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -36,10 +37,10 @@ func (t Target) String() string {
 	if t.Netns != "" {
 		return t.Device + "@" + t.Netns
 	}
-	if ownAddress(t.Engine) {
+	if ownAddress(t.Engine) && t.Device != "" {
 		return t.Engine + ":" + t.Device
 	}
-	return t.Device
+	return cmp.Or(t.Device, t.Engine)
 }
 
 // ownAddress are the engines whose ports are no devices: what stands behind the colon is theirs, an @ too, and may be empty.

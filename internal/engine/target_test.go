@@ -30,6 +30,16 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
+func TestTargetForPeople(t *testing.T) {
+	for want, target := range map[string]Target{
+		"va": {Device: "va", Engine: "xdp"}, "va@A": {Device: "va", Netns: "A"}, "pcap:a.pcap": {Engine: "pcap", Device: "a.pcap"}, "null": {Engine: "null"},
+	} {
+		if got := target.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // FuzzParseTarget: what is read back from the address of a target is the same target.
 func FuzzParseTarget(f *testing.F) {
 	f.Add("xdp:va@A?speed=1G")

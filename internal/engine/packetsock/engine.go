@@ -113,7 +113,7 @@ func (p *probed) problems(t engine.Target) (all []engine.Problem) {
 	case !p.link.Up:
 		all = append(all, engine.Problem{Reason: t.String() + " is down", Mend: up})
 	case !p.link.Carrier:
-		all = append(all, engine.Problem{Reason: t.String() + " has no carrier", Mend: "connect the cable, or set the other end up"})
+		all = append(all, engine.NoCarrier(t))
 	}
 	return all
 }

@@ -57,7 +57,7 @@ func probe(ctx context.Context, t engine.Target) (f found, err error) {
 	}
 	l := &f.link
 	c := &f.caps
-	*c = engine.Caps{Engine: "xdp", Paces: true, Stamps: true, Link: engine.LinkOf(*l, nil)}
+	*c = engine.Caps{Engine: "xdp", Paces: true, Stamps: true, Preloads: true, Link: engine.LinkOf(*l, nil)}
 	// The kernel refuses frames longer than the MTU, the device's header and a tag (include/linux/filter.h,
 	// xdp_ok_fwd_dev).
 	c.MaxFrame = min(l.MTU+ethernet, maxLive) + wire.FCS
@@ -108,7 +108,7 @@ func linkProblems(l *host.Link, t engine.Target) []engine.Problem {
 	case !l.Up:
 		return []engine.Problem{{Reason: t.String() + " is down", Mend: command(t.Netns, "ip link set dev "+l.Name+" up")}}
 	case !l.Carrier:
-		return []engine.Problem{{Reason: t.String() + " has no carrier", Mend: "plug in the cable, or bring its other end up"}}
+		return []engine.Problem{engine.NoCarrier(t)}
 	}
 	return nil
 }

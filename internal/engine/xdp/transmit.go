@@ -142,9 +142,7 @@ func (p *port) check(plan *engine.Plan) error {
 		return fmt.Errorf("xdp: %d cores for %d queues; give one core for each queue", len(plan.Cores), plan.Queues)
 	case plan.Batch < 0 || plan.Batch > maxBatch:
 		return fmt.Errorf("xdp: a batch of %d; the kernel takes 1 to %d live frames at once", plan.Batch, maxBatch)
-	case plan.Program.Source != nil:
-		return errors.New("xdp: the kernel replays frames from its own memory only; mend: `--preload`, or the packet: engine")
-	case plan.Recorded && (plan.Program.Sequence == nil || !plan.Rate.IsZero()):
+	case plan.Recorded && plan.Program.Source == nil && (plan.Program.Sequence == nil || !plan.Rate.IsZero()):
 		return errors.New("xdp: recorded gaps are those of a replay without a rate")
 	case plan.Stamp > engine.StampShared:
 		return fmt.Errorf("xdp: stamp %d is not known", plan.Stamp)

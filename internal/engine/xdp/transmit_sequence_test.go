@@ -362,7 +362,7 @@ func TestReplayRefuses(t *testing.T) {
 		"signatures of several":   with(func(p *program.Program) { p.Streams[1].Form = packet.FormShort }),
 		"due before the one":      with(func(p *program.Program) { p.Sequence.Frames[1].Due = 5000 }),
 		"the next round after":    with(func(p *program.Program) { p.Sequence.Period, p.Sequence.Rounds = 1999, 2 }),
-		"mend: `--preload`":       {Streams: []program.Stream{{Lens: []int{60}}}, Source: noSource{}},
+		"give --preload":          {Streams: []program.Stream{{Lens: []int{60}}}, Source: noSource{}},
 		"those of a replay":       simple(t),
 		"need 512 MiB in the ker": with(func(p *program.Program) { p.Sequence.Bytes = make([]byte, maxSequence) }),
 	} {
