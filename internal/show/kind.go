@@ -19,7 +19,7 @@ func shown() map[string][]string {
 		"routing": {"nxt", "len", "type", "segleft", "srh.last_entry", "srh.flags", "srh.tag"},
 		"fraghdr": {"nxt", "offset", "more", "ident"},
 		"icmp":    {"type", "code", "checksum", "ident", "seq"},
-		"icmpv6":  {"type", "code", "checksum", "echo.identifier", "echo.sequence_number"},
+		"icmpv6":  {"type", "code", "checksum", "reserved"},
 		"gre":     {"flags_and_version", "proto", "checksum", "offset", "key", "sequence_number"},
 		"vxlan":   {"flags", "gbp", "vni"},
 	}
@@ -33,6 +33,12 @@ func describeKind(kind *packet.Kind, header []byte) Layer {
 		for i := range kind.Fields {
 			names = append(names, kind.Fields[i].Name)
 		}
+	}
+	switch {
+	case kind.Name == "icmpv6" && (header[0] == echo6 || header[0] == echoReply6):
+		names = []string{"type", "code", "checksum", "echo.identifier", "echo.sequence_number"}
+	case kind.Name == "icmp" && !hasIdent(header[0]):
+		names = names[:3]
 	}
 	behind := kind.Len
 	if kind.Name == "gre" {
@@ -55,11 +61,26 @@ func describeKind(kind *packet.Kind, header []byte) Layer {
 		}
 		out.Fields = append(out.Fields, Field{name, v})
 	}
-	if kind.Data != nil && len(header) > behind {
-		out.Fields = append(out.Fields, Field{kind.Data.Name, dataText(kind.Data, header[behind:])})
-	}
-	return out
+	kind = &packet.Kind{Len: behind, Data: kind.Data}
+	return withData(out, kind, header)
 }
+
+// withData adds the bytes behind the fields, such as options, where there are some.
+func withData(l Layer, kind *packet.Kind, header []byte) Layer {
+	if kind.Data != nil && len(header) > kind.Len {
+		l.Fields = append(l.Fields, Field{kind.Data.Name, dataText(kind.Data, header[kind.Len:])})
+	}
+	return l
+}
+
+// Types of ICMPv6 (RFC 4443) that have an identifier and a number.
+const (
+	echo6      = 128
+	echoReply6 = 129
+)
+
+// hasIdent reports whether ICMP messages of the type have an identifier and a number (RFC 792, RFC 950).
+func hasIdent(icmp uint8) bool { return icmp == 0 || icmp == 8 || icmp >= 13 && icmp <= 18 }
 
 // greHas reads from the flags which optional words there are.
 func greHas(kind *packet.Kind, field string, header []byte) bool {

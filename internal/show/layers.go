@@ -99,7 +99,7 @@ func describe(l gopacket.Layer, kind *packet.Kind, header []byte) Layer {
 	case *layers.Dot1Q:
 		return Layer{Name: "vlan", Fields: []Field{{"priority", v.Priority}, {"dei", bit(v.DropEligible)}, {"id", v.VLANIdentifier}, {"etype", hex16(uint16(v.Type))}}}
 	case *layers.IPv4:
-		return describeIPv4(v)
+		return withData(describeIPv4(v), kind, header)
 	case *layers.IPv6:
 		return Layer{Name: "ipv6", Fields: []Field{
 			{"tclass", v.TrafficClass}, {"flow", v.FlowLabel}, {"plen", v.Length}, {"nxt", uint8(v.NextHeader)}, {"hlim", v.HopLimit},
@@ -110,7 +110,7 @@ func describe(l gopacket.Layer, kind *packet.Kind, header []byte) Layer {
 			{"srcport", uint16(v.SrcPort)}, {"dstport", uint16(v.DstPort)}, {"length", v.Length}, {"checksum", hex16(v.Checksum)},
 		}}
 	case *layers.TCP:
-		return describeTCP(v)
+		return withData(describeTCP(v), kind, header)
 	default:
 		return describeKind(kind, header)
 	}
