@@ -123,6 +123,9 @@ func readAllowSkip(r *Replay, text string) *fault {
 
 func readReplaySignature(r *Replay, text string) *fault {
 	set := func(s string) func() { return func() { r.Signature = s } }
+	if strings.TrimSpace(text) == "auto" {
+		return &fault{"a replay has no automatic signature: it would overwrite payloads unasked", "give full or short, or leave it out: none is the default of a replay"}
+	}
 	return oneOf("signature", text, map[string]func(){"none": set("none"), "full": set("full"), "short": set("short")}, "none, full, short (of a replay)")
 }
 
