@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,6 +145,9 @@ func TestCreateRefuses(t *testing.T) {
 		if err := s.Validate(); err == nil {
 			t.Errorf("%+v is taken", s)
 		}
+	}
+	if err := (&Spec{Path: "x.pcap", Keep: 3}).Validate(); !strings.Contains(err.Error(), "--rotate-keep 3") || !strings.Contains(err.Error(), "--rotate-size or --rotate-time") {
+		t.Errorf("%v", err)
 	}
 	if b, err := os.ReadFile(there); err != nil || string(b) != "earlier" {
 		t.Errorf("%q, %v", b, err)

@@ -83,15 +83,15 @@ func (s *Spec) Validate() error {
 	}
 	switch {
 	case s.SnapLen < 0 || s.SnapLen > MaxSnapLen:
-		return fmt.Errorf("a snapshot length of %d bytes: give 1 to %d", s.SnapLen, MaxSnapLen)
+		return fmt.Errorf("--snaplen %d: give 1 to %d", s.SnapLen, MaxSnapLen)
 	case s.RotateSize != 0 && s.RotateSize < minRotate:
-		return fmt.Errorf("files of %d bytes: give %d or more", s.RotateSize, minRotate)
+		return fmt.Errorf("--rotate-size %d: give %d bytes or more", s.RotateSize, minRotate)
 	case s.RotateTime < 0:
-		return fmt.Errorf("a new file every %v: give a time above 0", s.RotateTime)
+		return fmt.Errorf("--rotate-time %v: give a time above 0", s.RotateTime)
 	case s.Keep < 0 || s.Keep > 0 && !s.rotates():
-		return fmt.Errorf("%d files to keep: give a size or a time too, after which a new one begins", s.Keep)
+		return fmt.Errorf("--rotate-keep %d: give --rotate-size or --rotate-time too, after which a new file begins", s.Keep)
 	case s.RingBytes != 0 && (s.RingBytes < MinRing || s.RingBytes > MaxRing):
-		return fmt.Errorf("a ring of %d bytes: give %d to %d", s.RingBytes, MinRing, int64(MaxRing))
+		return fmt.Errorf("--ring %d: give %d to %d bytes", s.RingBytes, MinRing, int64(MaxRing))
 	}
 	return nil
 }

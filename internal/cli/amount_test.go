@@ -1,9 +1,24 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
+
+func TestByteSizesNameTheirUnits(t *testing.T) {
+	var n byteSize
+	for text, want := range map[string]byteSize{"1": 1, "100MB": 100e6, "64KiB": 64 << 10, "2TiB": 2 << 40} {
+		if err := n.UnmarshalText([]byte(text)); err != nil || n != want {
+			t.Errorf("%q is %d, %v", text, n, err)
+		}
+	}
+	for _, bad := range []string{"100KB", "1.5MB", "0", "MB", "", "100mb"} {
+		if err := n.UnmarshalText([]byte(bad)); err == nil || !strings.Contains(err.Error(), "kB, MB, GB, TB, KiB") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
 
 func TestAmountsAreAboveZero(t *testing.T) {
 	var c frameCount

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/capture"
+	"github.com/wirespeed/wirespeed/internal/render"
 	"github.com/wirespeed/wirespeed/internal/trial"
 )
 
@@ -52,7 +53,11 @@ func (c *receiveCmd) run(e *env) (int, error) {
 	if s.Capture, err = c.spec(s.Count); err != nil {
 		return 0, err
 	}
-	o, err := e.runner().Receive(e.ctx, s)
+	live := render.NewLive(e.stderr, terminal(e.stderr))
+	if s.Capture != nil && s.Capture.Direction != capture.In {
+		live.Captured()
+	}
+	o, err := e.runnerWith(live).Receive(e.ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +127,7 @@ func (n *byteSize) UnmarshalText(b []byte) error {
 	v, err := strconv.ParseUint(number, 10, 63)
 	high, size := bits.Mul64(v, unit)
 	if err != nil || size == 0 || high != 0 || size>>63 != 0 {
-		return fmt.Errorf("%q is no number of bytes: give 1 or more, such as 100MB or 64MiB", b)
+		return fmt.Errorf("%q is no number of bytes: give a whole number, 1 or more, in B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, written so, such as 100MB or 64MiB", b)
 	}
 	*n = byteSize(size)
 	return nil

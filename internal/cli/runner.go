@@ -23,6 +23,10 @@ func engines() []engine.Engine {
 
 // runner makes a Runner whose messages and records go where the output flags say.
 func (e *env) runner() *trial.Runner {
+	return e.runnerWith(render.NewLive(e.stderr, terminal(e.stderr)))
+}
+
+func (e *env) runnerWith(live *render.Live) *trial.Runner {
 	r := &trial.Runner{
 		Engines: engines(), Note: e.message, StateDir: tune.StateDir(), Tool: tool(), Host: hostRecord(),
 		OursNS: lab.IsOurs,
@@ -38,7 +42,6 @@ func (e *env) runner() *trial.Runner {
 	case e.out.jsonl:
 		r.Tick = func(v report.Interval) { _ = render.JSONLine(e.stdout, v) }
 	case !e.out.quiet && !e.out.json || terminal(e.stderr) && !e.out.quiet:
-		live := render.NewLive(e.stderr, terminal(e.stderr))
 		r.Tick = live.Update
 		r.Stage = func(s string) {
 			if s == "settling" {

@@ -7,9 +7,12 @@ type footnotes struct {
 	page  *page
 	order []string
 	index map[string]int
+	of    map[string][]string // the streams that the reason was given for by unknownOf
 }
 
-func (p *page) footnotes() *footnotes { return &footnotes{page: p, index: map[string]int{}} }
+func (p *page) footnotes() *footnotes {
+	return &footnotes{page: p, index: map[string]int{}, of: map[string][]string{}}
+}
 
 // mark is the number of a reason, in parentheses.
 func (f *footnotes) mark(why string) string {
@@ -30,6 +33,13 @@ func (f *footnotes) noted(value, why string) string {
 
 // unknown prints a null with the number of its reason.
 func (f *footnotes) unknown(path string) string { return "unknown " + f.mark(f.page.why(path)) }
+
+// unknownOf is unknown, and keeps whose it is.
+func (f *footnotes) unknownOf(stream, path string) string {
+	why := f.page.why(path)
+	f.of[why] = append(f.of[why], stream)
+	return f.unknown(path)
+}
 
 func (f *footnotes) count(path string, v *uint64) string {
 	if v == nil {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
@@ -16,6 +17,7 @@ type Live struct {
 	w     io.Writer
 	tty   bool
 	drawn bool
+	seen  string  // what is said of frames that a capture takes; empty: they arrived
 	next  float64 // time in the run from which on the next plain line is due
 }
 
@@ -28,13 +30,16 @@ const (
 // NewLive makes a view that writes to w; isTTY says that w is a terminal.
 func NewLive(w io.Writer, isTTY bool) *Live { return &Live{w: w, tty: isTTY} }
 
+// Captured says "captured" in the place of "arrived": a capture may hold what was sent.
+func (l *Live) Captured() { l.seen = "captured" }
+
 // Update shows the newest interval.
 func (l *Live) Update(v report.Interval) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tty {
 		l.drawn = true
-		fmt.Fprintf(l.w, "%s%s%s", lineStart, eraseLine, liveLine(v))
+		fmt.Fprintf(l.w, "%s%s%s", lineStart, eraseLine, l.liveLine(v))
 		return
 	}
 	// Half a second of tolerance: a tick that comes a little early is the one that was meant.
@@ -46,7 +51,7 @@ func (l *Live) Update(v report.Interval) {
 		step = 10
 	}
 	l.next = v.TS + step
-	fmt.Fprintln(l.w, plainLine(v))
+	fmt.Fprintln(l.w, l.plainLine(v))
 }
 
 // Done ends the live line, so that what follows begins on its own. Calling it again does nothing.
@@ -69,14 +74,14 @@ func sides(v report.Interval) (tx, rx bool) {
 // idle is shown while nothing has left or arrived.
 const idle = "nothing so far"
 
-func liveLine(v report.Interval) string {
+func (l *Live) liveLine(v report.Interval) string {
 	tx, rx := sides(v)
 	line := fmt.Sprintf("%.0f s", v.TS)
 	if tx {
 		line += fmt.Sprintf("  tx %s (%s)", short(v.TxFPS, "pps"), short(float64(v.Tx), ""))
 	}
 	if rx {
-		line += fmt.Sprintf("  rx %s (%s)", short(v.RxFPS, "pps"), short(float64(v.Rx), ""))
+		line += fmt.Sprintf("  %s %s (%s)", cmp.Or(l.seen, "rx"), short(v.RxFPS, "pps"), short(float64(v.Rx), ""))
 	}
 	if !tx && !rx {
 		line += "  " + idle
@@ -91,7 +96,7 @@ func liveLine(v report.Interval) string {
 	return line
 }
 
-func plainLine(v report.Interval) string {
+func (l *Live) plainLine(v report.Interval) string {
 	tx, rx := sides(v)
 	line := fmt.Sprintf("%.1f s:", v.TS)
 	if tx {
@@ -101,7 +106,11 @@ func plainLine(v report.Interval) string {
 		if tx {
 			line += ","
 		}
-		line += fmt.Sprintf(" receiving %s, arrived %s", rate(v.RxFPS), count(v.Rx))
+		if l.seen == "" {
+			line += fmt.Sprintf(" receiving %s, arrived %s", rate(v.RxFPS), count(v.Rx))
+		} else {
+			line += fmt.Sprintf(" capturing %s, %s %s", rate(v.RxFPS), l.seen, count(v.Rx))
+		}
 	}
 	if !tx && !rx {
 		line += " " + idle

@@ -24,8 +24,8 @@ type page struct {
 	reasons map[string]string // why something is unknown, by its path
 	clocks  []string          // those that were named already
 
-	absent   map[string][]string // which tables are missing, by the reason
-	absences []string            // the reasons, in order
+	absent   map[string][]string // which tables are missing, by the reason and whose it is
+	absences []string            // these, in order
 }
 
 func (p *page) line(format string, args ...any) {

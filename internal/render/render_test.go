@@ -302,6 +302,45 @@ func TestLiveOneSided(t *testing.T) {
 	}
 }
 
+// TestLiveCaptured: a capture in both directions holds what was sent too, so nothing of it is said to arrive.
+func TestLiveCaptured(t *testing.T) {
+	for tty, want := range map[bool]string{true: "  captured 5 pps (5)", false: "1.0 s: capturing 5 pps, captured 5\n"} {
+		var b bytes.Buffer
+		l := NewLive(&b, tty)
+		l.Captured()
+		l.Update(report.Interval{TS: 1, RxFPS: 5, Rx: 5})
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("got %q, want %q", b.String(), want)
+		}
+	}
+}
+
+// TestVerdictWords: where nothing arrived, or nobody knows what was lost, it is not said that every count agrees.
+func TestVerdictWords(t *testing.T) {
+	tx, nothing, some := report.Port{Tx: &report.Tx{Sent: 5}}, report.Port{Rx: &report.Rx{}}, report.Port{Rx: &report.Rx{Frames: 5}}
+	stream := func(lost *int64) []report.Stream { return []report.Stream{{Rx: &report.StreamRx{Lost: lost}}} }
+	for _, x := range []struct {
+		name    string
+		ports   []report.Port
+		streams []report.Stream
+		want    string
+	}{
+		{"all arrived", []report.Port{tx, some}, stream(new(int64)), "every count agrees"},
+		{"nothing arrived", []report.Port{tx, nothing}, stream(ptr(int64(5))), "nothing of the run arrived"},
+		{"at one of two ports", []report.Port{tx, nothing, some}, stream(new(int64)), "every count agrees"},
+		{"a receiver on its own", []report.Port{nothing}, nil, "nothing of the run arrived"},
+		{"a capture of other frames", []report.Port{{Rx: &report.Rx{Capture: &report.Capture{Frames: 1}}}}, nil, "every count agrees"},
+		{"nothing sent", []report.Port{{Tx: &report.Tx{}}, nothing}, stream(new(int64)), "every count agrees"},
+		{"no receiver", []report.Port{tx}, []report.Stream{{}}, "every count agrees"},
+		{"loss unknown", []report.Port{tx, some}, stream(nil), "what was lost is not known"},
+	} {
+		r := &report.Run{Ports: x.ports, Streams: x.streams, Verdict: report.Verdict{Status: "valid"}}
+		if got := verdictWords(r); !strings.HasPrefix(got, "valid: ") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q", x.name, got)
+		}
+	}
+}
+
 func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		count(0): "0", count(999): "999", count(uint64(1234567)): "1,234,567", count(int64(-1234)): "-1,234", count(-123): "-123",

@@ -125,7 +125,7 @@ func (p *page) latency(r *report.Run) {
 	for i, s := range streams {
 		l := s.Rx.LatencyNs
 		if l == nil {
-			g.row(name(s), f.unknown(paths[i]+"latency_ns"))
+			g.row(name(s), f.unknownOf(name(s), paths[i]+"latency_ns"))
 			continue
 		}
 		known = true
@@ -171,7 +171,7 @@ func (p *page) gaps(r *report.Run) {
 	for i, s := range streams {
 		v := s.Rx.GapNs
 		if v == nil {
-			g.row(name(s), f.unknown(paths[i]+"gap_ns"))
+			g.row(name(s), f.unknownOf(name(s), paths[i]+"gap_ns"))
 			continue
 		}
 		row := []string{name(s), nanoseconds(v.Mean), nanoseconds(v.Stdev), f.ns(v.P1), f.ns(v.P50), f.ns(v.P99), nanoseconds(float64(v.Max))}
@@ -195,17 +195,21 @@ func (p *page) tableOr(known bool, what string, g *grid, f *footnotes) {
 		return
 	}
 	for _, why := range f.order {
-		if len(p.absent[why]) == 0 {
-			p.absences = append(p.absences, why)
+		says := " unknown: " + why
+		if len(f.order) > 1 { // one reason alone is that of all
+			says = " of " + strings.Join(f.of[why], ", ") + says
 		}
-		p.absent[why] = append(p.absent[why], what)
+		if len(p.absent[says]) == 0 {
+			p.absences = append(p.absences, says)
+		}
+		p.absent[says] = append(p.absent[says], what)
 	}
 }
 
 // sayAbsent says which tables are missing: once for all that have the same reason.
 func (p *page) sayAbsent() {
-	for _, why := range p.absences {
-		p.sentence(strings.Join(p.absent[why], " and ")+" unknown: ", why)
+	for _, says := range p.absences {
+		p.sentence("", strings.Join(p.absent[says], " and ")+says)
 	}
 	if len(p.absences) > 0 {
 		p.line("")

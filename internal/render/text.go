@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,10 +88,16 @@ func (p *page) notes(r *report.Run) {
 	p.line("")
 }
 
-// verdictWords are the plain words of each status.
-func verdictWords(status string) string {
-	switch status {
+// verdictWords are the plain words of each status. A valid run may have lost everything, or not know what it lost.
+func verdictWords(r *report.Run) string {
+	switch r.Verdict.Status {
 	case "valid":
+		switch {
+		case silent(r):
+			return "valid: the counts agree that nothing of the run arrived"
+		case lossUnknown(r):
+			return "valid: no count contradicts another, but what was lost is not known"
+		}
 		return "valid: every count agrees, the numbers can be trusted"
 	case "suspect":
 		return "suspect: something may have falsified the numbers"
@@ -100,8 +107,32 @@ func verdictWords(status string) string {
 	return "unknown (the run recorded none)"
 }
 
+// silent reports whether something was sent, as far as is known here, and nothing of it arrived at any port.
+func silent(r *report.Run) bool {
+	received, sent := false, true
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		if p.Tx != nil {
+			sent = sent && p.Tx.Sent > 0
+		}
+		if p.Rx == nil {
+			continue
+		}
+		if p.Rx.Frames > 0 || p.Rx.Capture != nil && p.Rx.Capture.Frames > 0 {
+			return false
+		}
+		received = true
+	}
+	return received && sent
+}
+
+// lossUnknown reports whether a stream was received of which nobody can say what was lost.
+func lossUnknown(r *report.Run) bool {
+	return slices.ContainsFunc(r.Streams, func(s report.Stream) bool { return s.Rx != nil && s.Rx.Lost == nil })
+}
+
 func (p *page) verdict(r *report.Run) {
-	p.line("verdict: %s", verdictWords(r.Verdict.Status))
+	p.line("verdict: %s", verdictWords(r))
 	p.list(r.Verdict.Reasons)
 	if r.Error != nil && r.Error.Code == interrupted {
 		p.sentence("", r.Error.Message) // the user's own wish is no error
