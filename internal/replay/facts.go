@@ -17,6 +17,7 @@ type Facts struct {
 	Largest  int
 	Padded   uint64 // frames that were filled up
 	Signed   uint64 // frames that carry a signature
+	LastHop  uint64 // frames whose outermost time to live or hop limit is 1 or less: no router forwards them
 
 	Skipped []Skip
 	Edits   []Missing // edits that found no such header in some frames

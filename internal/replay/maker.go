@@ -151,11 +151,27 @@ func (m *maker) note(b []byte, f *program.SequenceFrame, padded bool) {
 	if padded {
 		m.facts.Padded++
 	}
+	if m.lastHop(b) {
+		m.facts.LastHop++
+	}
 	if f.Stream == signed {
 		m.facts.Signed++
 		return
 	}
 	m.facts.seen([6]byte(b[6:12]), m.layout.EtherType)
+}
+
+// lastHop reports whether a router drops the frame for its time to live.
+func (m *maker) lastHop(b []byte) bool {
+	for i := range m.layout.Stack[:m.layout.Depth] {
+		switch h := &m.layout.Stack[i]; h.Kind {
+		case packet.HeaderIPv4:
+			return b[h.Off+8] <= 1
+		case packet.HeaderIPv6:
+			return b[h.Off+7] <= 1
+		}
+	}
+	return false
 }
 
 // seen keeps what a receiver knows frames without a signature by.

@@ -32,6 +32,15 @@ func TestLossLimitIsInclusive(t *testing.T) {
 	}
 }
 
+// Nothing that arrived is a valid measurement, and says where to look.
+func TestNothingArrived(t *testing.T) {
+	o := mustRun(t, losing(1000), testSpec(t))
+	wantVerdict(t, o, "valid", 0)
+	if notes := strings.Join(o.Report.Notes, "\n"); !strings.Contains(notes, "nothing of the run arrived at b") || !strings.Contains(notes, "--dst-mac") || !strings.Contains(notes, "--vlan") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 // One frame more than was sent makes the run invalid: something is counted that is not the run's.
 func TestOneFrameTooMany(t *testing.T) {
 	o := mustRun(t, &fakeWire{path: func(_ uint16, seq uint64) []uint64 {

@@ -1,11 +1,13 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/report"
 )
 
@@ -113,13 +115,10 @@ func (u *run) judgeWhole(doc *report.Run, j *judge) {
 	if u.spec.MaxLoss == nil || sent == 0 {
 		return
 	}
-	var lost int64
-	for i, s := range doc.Streams {
-		if s.Rx == nil || s.Rx.Lost == nil {
-			j.isInvalid("--max-loss cannot be judged: %s", j.reasons[fmt.Sprintf("streams[%d].rx.lost", i)])
-			return
-		}
-		lost += *s.Rx.Lost
+	lost, why := u.lostInAll(doc, sent)
+	if why != "" {
+		j.isInvalid("--max-loss cannot be judged: %s", why)
+		return
 	}
 	share := float64(lost) / float64(sent)
 	if share <= *u.spec.MaxLoss {
@@ -136,6 +135,38 @@ func (u *run) judgeWhole(doc *report.Run, j *judge) {
 	j.fails(ExitFailed, "lost %d of %d frames (%s), more than the limit of %s", lost, sent, percent(share), percent(*u.spec.MaxLoss))
 }
 
+// lostInAll is what was lost of all streams, by the signatures where there are some. What was lost of streams without one, in
+// a run where others have one, is the rest of what was sent and did not arrive by the ports' counts. Where that cannot be known
+// it says why.
+func (u *run) lostInAll(doc *report.Run, sent uint64) (lost int64, why string) {
+	rest := int64(sent) // of streams without a signature: sent, and not arrived
+	for _, x := range u.rx {
+		rest -= int64(x.got.Frames)
+	}
+	signed := false
+	for i := range doc.Streams {
+		s := &doc.Streams[i]
+		path := fmt.Sprintf("streams[%d].rx.lost", i)
+		switch {
+		case s.Rx != nil && s.Rx.Lost != nil:
+			signed = true
+			lost += *s.Rx.Lost
+			rest -= int64(s.Tx.Frames) - int64(*s.Rx.Frames+*s.Rx.Duplicate+*s.Rx.Late+*s.Rx.Corrupt+*s.Rx.BadSeq)
+		case s.Signature == packet.FormNone.String():
+			why = cmp.Or(why, doc.Reasons[path])
+		default:
+			return 0, doc.Reasons[path]
+		}
+	}
+	switch {
+	case !signed || why == "":
+		return lost, why
+	case rest < 0:
+		return 0, fmt.Sprintf("%d more frames without a signature arrived than were sent", -rest)
+	}
+	return lost + rest, ""
+}
+
 // noteSilence says where to look when nothing at all arrived.
 func (u *run) noteSilence(sent uint64) {
 	var got uint64
@@ -143,7 +174,7 @@ func (u *run) noteSilence(sent uint64) {
 		got += x.got.Frames
 	}
 	if sent > 0 && got == 0 && len(u.rx) > 0 {
-		u.note("nothing of the run arrived at %s: is it what %s is connected to?", u.rx[0].target, u.tx[0].target)
+		u.note("nothing of the run arrived at %s; usual causes: it is not what %s is connected to, the destination MAC address (--dst-mac) is nobody's there or a bridge sends it elsewhere, or a switch does not carry the VLAN (--vlan)", u.rx[0].target, u.tx[0].target)
 	}
 }
 

@@ -25,6 +25,9 @@ type ReceiveSpec struct {
 	Command   []string
 }
 
+// filters reports whether frames of the run may be kept from the analysis.
+func (s *ReceiveSpec) filters() bool { return s.Capture != nil && len(s.Capture.Filter) > 0 }
+
 // receivePoll is how often a receiver on its own looks whether its count has been reached.
 const receivePoll = 20 * time.Millisecond
 
@@ -50,6 +53,9 @@ func (r *Runner) Receive(ctx context.Context, s ReceiveSpec) (*Outcome, error) {
 // listen opens and starts the receiver. What it opened is closed by the run's close, also after an error.
 func (r *Runner) listen(ctx context.Context, s ReceiveSpec) (*run, *capture.Recorder, error) {
 	u := &run{Runner: r, spec: Spec{MaxLoss: s.MaxLoss, Strict: s.Strict, Command: s.Command}, began: time.Now()}
+	if s.MaxLoss != nil && s.filters() {
+		return u, nil, Usage("leave one of the two out", "--max-loss together with --filter: frames that the filter keeps out could not be told from lost ones")
+	}
 	x := &receiver{target: s.Rx}
 	rec, err := u.createCapture(s.Capture)
 	if err != nil {
@@ -180,6 +186,13 @@ func (u *run) learned(g *engine.StreamReceived, s ReceiveSpec, j *judge, path st
 	st.Rx = m.streamRx(j, path+".rx", u.rx[0].got.Clock, false)
 	if timed && !s.SameClock {
 		j.unknown(path+".rx.latency_ns", "whether the sender's clock agrees with this one is unknown; --clock same or --clock ptp says so")
+	}
+	if s.filters() {
+		const why = "the filter kept frames of the run out, or may have"
+		j.unknown(path+".rx.lost", why)
+		j.unknown(path+".rx.lost_first", why)
+		st.Rx.LostFirst = nil
+		return st
 	}
 	sent := g.Next
 	if g.LastSeen {

@@ -4,9 +4,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wirespeed/wirespeed/internal/capture"
 	"github.com/wirespeed/wirespeed/internal/engine"
 	"github.com/wirespeed/wirespeed/internal/packet"
 )
+
+// TestFilteredLossIsUnknown: what a filter kept out is not lost.
+func TestFilteredLossIsUnknown(t *testing.T) {
+	filtered := ReceiveSpec{Rx: engine.Target{Device: "b", Text: "b"}, Capture: &capture.Spec{Path: "x.pcapng", Filter: make([]capture.Instruction, 1)}}
+	u := &run{rx: []*receiver{{}}}
+	j := &judge{reasons: map[string]string{}}
+	st := u.learned(&engine.StreamReceived{Frames: 4, Next: 8, LastSeen: true, LastSeq: 9}, filtered, j, "s")
+	if st.Rx.Lost != nil || st.Rx.LostFirst != nil || !strings.Contains(j.reasons["s.rx.lost"], "filter") || j.reasons["s.rx.lost_first"] == "" {
+		t.Errorf("%+v, %v", st.Rx, j.reasons)
+	}
+	filtered.MaxLoss = new(float64)
+	_, err := testRunner(&fakeWire{}).Receive(t.Context(), filtered)
+	if bad, ok := err.(*Refusal); !ok || bad.Code != ExitUsage || !strings.Contains(bad.Message, "--max-loss together with --filter") || bad.Mend == "" {
+		t.Error(err)
+	}
+}
 
 // TestWhyLatencyIsUnknown: a receiver on its own names the clocks only where there were times to compare.
 func TestWhyLatencyIsUnknown(t *testing.T) {
@@ -19,8 +36,9 @@ func TestWhyLatencyIsUnknown(t *testing.T) {
 		same    bool
 		why     string // empty: it is known
 	}{
-		{"short signature", packet.FormShort, nil, false, "no clock was read"},
-		{"short signature on one machine", packet.FormShort, nil, true, "no clock was read"},
+		{"short signature", packet.FormShort, nil, false, "the short form of the signature has no time"},
+		{"short signature on one machine", packet.FormShort, nil, true, "the short form of the signature has no time"},
+		{"no time stamped", packet.FormFull, nil, true, "no clock was read"},
 		{"clocks may differ", packet.FormFull, &h, false, "--clock"},
 		{"one clock", packet.FormFull, &h, true, ""},
 	} {

@@ -126,6 +126,9 @@ func (u *run) describe(c *replay.Capture, f *replay.Facts) {
 	if c.Replay.Signature != "none" && f.Signed < f.Frames {
 		u.note("%s: %d of %d frames have no room for a signature", name, f.Frames-f.Signed, f.Frames)
 	}
+	if f.LastHop > 0 && u.gatewayMAC != nil {
+		u.note("%s: %d of %d frames have a time to live of 1 or less, and a router does not forward those: --ttl 64 gives all another", name, f.LastHop, f.Frames)
+	}
 	if c.Replay.Recorded {
 		u.describeTimes(name, f)
 	}

@@ -139,6 +139,60 @@ func TestReplayDocument(t *testing.T) {
 	}
 }
 
+// Frames without room for a signature are judged by the ports' counts, the others by their numbers.
+func TestReplayMaxLossOfBoth(t *testing.T) {
+	for name, x := range map[string]struct {
+		lose int // of the frames without a signature
+		dup  int // of those with one
+		exit int
+		why  string
+	}{
+		"all arrived":             {},
+		"signed came twice":       {dup: 1},
+		"one without is lost":     {lose: 1, exit: ExitFailed, why: "lost 1 of 4 frames"},
+		"one lost behind a twice": {lose: 1, dup: 1, exit: ExitFailed, why: "lost 1 of 4 frames"},
+		"one too many":            {lose: -1, exit: ExitFailed, why: "1 more frames without a signature arrived"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lose, dup := x.lose, x.dup
+			w := &fakeWire{path: func(id uint16, seq uint64) []uint64 {
+				switch {
+				case id == 0 && seq == 0 && dup > 0:
+					return []uint64{seq, seq}
+				case id == 1 && seq == 0 && lose > 0:
+					return nil
+				case id == 1 && seq == 0 && lose < 0:
+					return []uint64{seq, seq}
+				}
+				return []uint64{seq}
+			}}
+			s := replaySpec(t, stream.Flags{Rate: "max", Signature: "full"}, stream.ReplayFlags{PCAP: row(t, "UDP checksums")})
+			s.MaxLoss = new(float64)
+			o := mustRun(t, w, s)
+			if len(o.Report.Streams) != 2 || o.Exit != x.exit || !strings.Contains(o.Why, x.why) {
+				t.Errorf("exit %d (%s), streams %+v", o.Exit, o.Why, o.Report.Streams)
+			}
+		})
+	}
+}
+
+// A router drops frames whose time to live is 1: that is said before the start.
+func TestReplayThroughARouterNamesTheTimeToLive(t *testing.T) {
+	for ttl, want := range map[string]bool{"1": true, "2": false} {
+		s := replaySpec(t, stream.Flags{TTL: ttl}, stream.ReplayFlags{})
+		for _, gateway := range []*[6]byte{nil, {2, 0, 0, 0, 0, 0xee}} {
+			u := &run{Runner: testRunner(&fakeWire{}), spec: s, gatewayMAC: gateway}
+			if err := u.plan(t.Context(), &sender{target: s.Tx[0]}, 0); err != nil {
+				t.Fatal(err)
+			}
+			u.close()
+			if said := strings.Contains(strings.Join(u.notes, "\n"), "5 of 5 frames have a time to live of 1 or less"); said != (want && gateway != nil) {
+				t.Errorf("--ttl %s, gateway %v: %q", ttl, gateway, u.notes)
+			}
+		}
+	}
+}
+
 // Stalls that stretch recorded gaps are a missed rate.
 func TestReplayStretched(t *testing.T) {
 	w := &fakeWire{paced: time.Second, shifted: 10 * time.Millisecond}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
+	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/wire"
 	"github.com/wirespeed/wirespeed/report"
 )
@@ -80,6 +81,7 @@ func receivedPort(x *receiver, j *judge, path string, sending float64) report.Po
 type merged struct{ engine.StreamReceived }
 
 func merge(into *merged, s *engine.StreamReceived) {
+	into.Form = s.Form
 	into.Frames += s.Frames
 	into.Bytes += s.Bytes
 	into.Duplicate += s.Duplicate
@@ -178,6 +180,13 @@ func (m *merged) streamRx(j *judge, path, clock string, gapAsked bool) *report.S
 func noClock(m *merged) string {
 	if m.Frames < 2 {
 		return "too few frames arrived"
+	}
+	if m.Form == packet.FormShort {
+		why := "the short form of the signature has no time"
+		if m.Gap == nil {
+			why += ", and this receiver reads no clock for it"
+		}
+		return why
 	}
 	return "no clock was read for this stream: its frames carry no time, or the receiver shares one clock read between frames"
 }
