@@ -1,6 +1,9 @@
 package pcapio
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // etherHead is the length of an Ethernet header; where an EtherType would begin, a length ends.
 const (
@@ -74,6 +77,27 @@ func (p *Packet) Network() (etherType uint16, at int, ok bool) {
 		return p.cooked(binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[8:]), sll2Len)
 	}
 	return 0, 0, false
+}
+
+// LinkProblem says why no Ethernet header makes a frame of the packet; empty: one does, or the packet ends before that is known.
+func (p *Packet) LinkProblem() string {
+	if !p.Link.Convertible() {
+		return "nothing of this type is carried by Ethernet"
+	}
+	_, at, ok := p.Network()
+	b := p.Frame()
+	if ok || at > len(b) {
+		return ""
+	}
+	switch p.Link {
+	case LinkNull, LinkLoop:
+		return fmt.Sprintf("its first 4 bytes, %x, are the address family of neither IPv4 nor IPv6", b[:4])
+	case LinkSLL:
+		return fmt.Sprintf("protocol 0x%04x of hardware type %d is not Ethernet's", binary.BigEndian.Uint16(b[14:]), binary.BigEndian.Uint16(b[2:]))
+	case LinkSLL2:
+		return fmt.Sprintf("protocol 0x%04x of hardware type %d is not Ethernet's", binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[8:]))
+	}
+	return fmt.Sprintf("its first byte, %02x, begins neither IPv4 nor IPv6", b[0])
 }
 
 // cooked reads the protocol of a Linux cooked capture.

@@ -56,6 +56,33 @@ func TestOtherLinkTypesBecomeEthernet(t *testing.T) {
 	}
 }
 
+// TestLinkProblem: what does not fit its link type is said with the bytes at fault, and what does is no problem.
+func TestLinkProblem(t *testing.T) {
+	t.Parallel()
+	cooked := "\x00\x00\x00\x01\x00\x06\x02\x00\x00\x00\x00\x01\x00\x00"
+	for _, c := range []struct {
+		link pcapio.LinkType
+		data string
+		want string
+	}{
+		{pcapio.LinkRaw, "\x45" + strings.Repeat("\x00", 59), ""},
+		{pcapio.LinkRaw, "\xff" + strings.Repeat("\x00", 59), "first byte, ff, begins neither IPv4 nor IPv6"},
+		{pcapio.LinkIPv6, strings.Repeat("\x00", 60), "first byte, 00"},
+		{pcapio.LinkNull, "\x07\x00\x00\x00" + strings.Repeat("\x00", 60), "07000000, are the address family of neither"},
+		{pcapio.LinkLoop, "\x00\x00\x00\x02" + strings.Repeat("\x00", 60), ""},
+		{pcapio.LinkSLL, cooked + "\x00\x0c" + strings.Repeat("\x00", 60), "protocol 0x000c of hardware type 1"},
+		{pcapio.LinkSLL2, "\x00\x0c\x00\x00\x00\x00\x00\x01\x03\x38" + strings.Repeat("\x00", 60), "protocol 0x000c of hardware type 824"},
+		{pcapio.LinkSLL, cooked, ""}, // too short
+		{105, strings.Repeat("\x00", 60), "nothing of this type"},
+	} {
+		p := pcapio.Packet{Data: []byte(c.data), Orig: len(c.data), Link: c.link}
+		got := p.LinkProblem()
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || (got != "") != (pcapio.Judge(&p, pcapio.Options{L2: true}) == pcapio.LinkTypeReason) {
+			t.Errorf("%v: %q, want %q", c.link, got, c.want)
+		}
+	}
+}
+
 // TestCookedLengths: a cooked packet that was a frame with a length becomes one again.
 func TestCookedLengths(t *testing.T) {
 	t.Parallel()

@@ -44,15 +44,18 @@ func (r Reason) String() string {
 	return ""
 }
 
-// Mend is what a person can do about it.
-func (r Reason) Mend() string {
+// Mend is what a person can do about it who judged by these options.
+func (r Reason) Mend(o Options) string {
 	switch r {
 	case LinkTypeReason:
+		if o.L2 {
+			return "--allow-skip leaves them out: no Ethernet header makes frames of them"
+		}
 		return "--l2 DST,SRC puts an Ethernet header before packets of LINUX_SLL, LINUX_SLL2, RAW, NULL and LOOP; no other type can be sent"
 	case TooShort:
 		return "--allow-skip leaves them out"
 	case Merged:
-		return "capture with GRO and LRO off (ethtool -K DEV gro off lro off)"
+		return "capture with merging off: ethtool -K DEV gro off lro off at the receiver, and where that is a veth, ethtool -K PEER tso off gso off at the sender"
 	case TooLong:
 		return "raise the MTU, or capture with GRO, LRO, TSO and GSO off"
 	case Truncated:

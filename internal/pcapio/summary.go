@@ -98,6 +98,8 @@ type Example struct {
 	SizeBytes     *int   `json:"size_bytes"`     // of an Ethernet frame, with FCS; null: it is none
 	OriginalBytes int    `json:"original_bytes"` // without FCS
 	CapturedBytes int    `json:"captured_bytes"` // without FCS
+	// Problem is why an Ethernet header before the packet makes no frame of it; empty where none was asked for, or it would.
+	Problem string `json:"problem,omitempty"`
 }
 
 // DamageSummary is where the capture cannot be read on.
@@ -192,6 +194,9 @@ func (s *Summary) unsent(p *Packet, reason Reason) {
 		return
 	}
 	e := Example{Packet: p.Number, LinkType: p.Link.String(), OriginalBytes: p.FrameLen(), CapturedBytes: len(p.Frame())}
+	if reason == LinkTypeReason && s.judge.L2 {
+		e.Problem = p.LinkProblem()
+	}
 	if p.Link == LinkEthernet {
 		size := e.OriginalBytes + wire.FCS
 		e.SizeBytes = &size
@@ -229,7 +234,7 @@ func (s *Summary) finish(r *Reader) {
 	s.Sendable, s.Unsendable = s.Packets, []Unsendable{}
 	for reason := Reason(1); reason < reasons; reason++ {
 		if u := s.unsendable[reason]; u.Packets > 0 {
-			u.Reason, u.Mend = reason.String(), reason.Mend()
+			u.Reason, u.Mend = reason.String(), reason.Mend(s.judge)
 			s.Unsendable = append(s.Unsendable, u)
 			s.Sendable -= u.Packets
 		}

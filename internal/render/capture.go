@@ -157,7 +157,9 @@ func examples(u *pcapio.Unsendable, mtu int) string {
 		case pcapio.TooShort.String(), pcapio.Truncated.String():
 			what = fmt.Sprintf("%d of %d bytes", x.CapturedBytes, x.OriginalBytes)
 		case pcapio.LinkTypeReason.String():
-			what = x.LinkType
+			if what = x.LinkType; x.Problem != "" {
+				what += ": " + x.Problem
+			}
 		}
 		all = append(all, fmt.Sprintf("packet %d (%s)", x.Packet, what))
 	}

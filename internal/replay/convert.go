@@ -30,6 +30,9 @@ func (m *maker) detail(p *pcapio.Packet, reason pcapio.Reason) string {
 	have, had := len(p.Frame()), p.FrameLen()
 	switch reason {
 	case pcapio.LinkTypeReason:
+		if m.judge.L2 {
+			return fmt.Sprintf("link type %s: %s", p.Link, p.LinkProblem())
+		}
 		return "link type " + p.Link.String()
 	case pcapio.TooShort:
 		return fmt.Sprintf("%d bytes were captured", have)

@@ -58,7 +58,7 @@ func newMaker(r *stream.Replay, l Limits, f *Facts) (*maker, error) {
 func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 	m.facts.Packets++
 	if reason := pcapio.Judge(p, m.judge); reason != 0 {
-		m.facts.skip(reason.String(), p.Number, reason.Mend(), func() string { return m.detail(p, reason) })
+		m.facts.skip(reason.String(), p.Number, reason.Mend(m.judge), func() string { return m.detail(p, reason) })
 		return nil
 	}
 	b, padded := m.ethernet(p)
@@ -70,7 +70,7 @@ func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 	}
 	if len(b) < minNoFCS {
 		if m.replay.Pad == stream.PadNone {
-			m.facts.skip(pcapio.BelowMinimum.String(), p.Number, pcapio.BelowMinimum.Mend(), func() string {
+			m.facts.skip(pcapio.BelowMinimum.String(), p.Number, pcapio.BelowMinimum.Mend(m.judge), func() string {
 				return fmt.Sprintf("%d bytes with FCS, and Ethernet has at least %d", len(b)+fcs, wire.MinFrame)
 			})
 			return nil
@@ -78,7 +78,7 @@ func (m *maker) make(p *pcapio.Packet, f *program.SequenceFrame) []byte {
 		b, padded = m.pad(b, minNoFCS, p.Number), true
 	}
 	if most := m.limits.most(b); len(b)+fcs > most {
-		m.facts.skip(pcapio.TooLong.String(), p.Number, pcapio.TooLong.Mend(), func() string {
+		m.facts.skip(pcapio.TooLong.String(), p.Number, pcapio.TooLong.Mend(m.judge), func() string {
 			return m.limits.tooLong(len(b)+fcs, most)
 		})
 		return nil
