@@ -20,7 +20,7 @@ type receiveCmd struct {
 	Duration span       `help:"End after this time; without it Ctrl-C is the normal end." placeholder:"D"`
 	Count    frameCount `help:"End when this many frames of the run have arrived; with --write: have been written." placeholder:"N"`
 	Clock    string     `enum:"unknown,same,ptp" default:"unknown" placeholder:"CLOCK" help:"Whether the sender's clock agrees with this one: same (sender on this machine) or ptp. Default unknown: no latency is reported."`
-	MaxLoss  string     `help:"Fail (status 4) when more is lost: 0, 0.1% or a share such as 0.001." placeholder:"SHARE"`
+	MaxLoss  string     `help:"Fail (status 4) when more is lost: 0, 0.1% or a share such as 0.001. Not with --filter." placeholder:"SHARE"`
 	Strict   bool       `help:"A suspect verdict is failure (status 4)."`
 	captureFlags
 }

@@ -35,7 +35,7 @@ type LoadFlags struct {
 
 // TrustFlags say what is allowed and what is failure.
 type TrustFlags struct {
-	MaxLoss       string `help:"Fail (status 4) when more is lost: 0, 0.1% or a share such as 0.001. All frames need a signature." placeholder:"SHARE"`
+	MaxLoss       string `help:"Fail (status 4) when more is lost: 0, 0.1% or a share such as 0.001. Of a replay, frames without room for a signature are judged by the ports' counts." placeholder:"SHARE"`
 	Strict        bool   `help:"A suspect verdict is failure (status 4)."`
 	AllowLivePort bool   `help:"Allow a port that carries the default route or this terminal's SSH session."`
 }
