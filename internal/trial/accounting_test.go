@@ -230,6 +230,12 @@ func TestRate(t *testing.T) {
 	if o.Exit != ExitShort || !strings.Contains(o.Why, "rate not achieved") {
 		t.Errorf("a missed rate: exit %d (%s)", o.Exit, o.Why)
 	}
+	s.Count, s.Duration = 10, 0 // 9 ms from the first to the last
+	for off, exit := range map[time.Duration]int{-100 * time.Microsecond: 0, 100 * time.Microsecond: 0, time.Millisecond: ExitShort, -time.Millisecond: ExitShort} {
+		if o := mustRun(t, &fakeWire{paced: 9*time.Millisecond + off}, s); o.Exit != exit {
+			t.Errorf("%v off: exit %d (%s), want %d", off, o.Exit, o.Why, exit)
+		}
+	}
 }
 
 func TestQueuesAreAddedUp(t *testing.T) {

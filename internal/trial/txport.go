@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/wirespeed/wirespeed/internal/engine"
@@ -167,6 +168,15 @@ func delta(before, after uint64) (uint64, bool) {
 	return after - before, true
 }
 
+// wakeSlack is how late the thread that sends may wake up for the first frame, or the last, without the schedule between them
+// being to blame: of a run of a few ms it is more than the rate may be off by.
+const wakeSlack = 200 * time.Microsecond
+
+// offSchedule reports whether the frames took so much longer, or shorter, than the asked rate gives them.
+func offSchedule(tx *report.Tx) bool {
+	return math.Abs(tx.DurationS - float64(tx.Sent) / *tx.RequestedFPS) > wakeSlack.Seconds()
+}
+
 // judgeTx decides whether the port did what was asked for.
 func (u *run) judgeTx(x *sender, tx *report.Tx, t *engine.QueueCounters, j *judge) {
 	reason := x.counters.Reason
@@ -199,7 +209,7 @@ func (u *run) judgeTx(x *sender, tx *report.Tx, t *engine.QueueCounters, j *judg
 	} else if x.err != nil {
 		j.fails(ExitShort, "%s: %s", x.target, reason)
 	}
-	if tx.RequestedFPS != nil && tx.Sent > 1 && missed(tx.FPS, *tx.RequestedFPS) && !u.interrupted {
+	if tx.RequestedFPS != nil && tx.Sent > 1 && missed(tx.FPS, *tx.RequestedFPS) && offSchedule(tx) && !u.interrupted {
 		why := ""
 		if t.BehindNsMax > 0 {
 			why = fmt.Sprintf(" (the latest frame was %.1f ms behind its schedule)", float64(t.BehindNsMax)/1e6)
