@@ -89,6 +89,10 @@ func (im *Image) Ready() SourceState {
 	return SourceEnd
 }
 
+// Here reports whether the queue's next frame of a sequence is in the piece that is there. Unlike Ready it does not ask the
+// source, which may have more since it was asked last.
+func (im *Image) Here() bool { return im.play != nil && im.play.here() }
+
 // Due is when the queue's next frame is due, in ns after the first frame of the first round. Ready was SourceReady.
 func (im *Image) Due() uint64 { return im.play.due() }
 

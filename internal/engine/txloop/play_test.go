@@ -206,6 +206,7 @@ func TestRecordedFramesShareCallsWhereTheyMust(t *testing.T) {
 // late is a source whose pieces come when they are asked for often enough.
 type late struct {
 	pieces []*program.Sequence
+	every  int // each comes when it has been asked for so many times
 	asked  int
 	err    error
 }
@@ -214,7 +215,7 @@ func (s *late) Next() (*program.Sequence, program.SourceState) {
 	if len(s.pieces) == 0 {
 		return nil, program.SourceEnd
 	}
-	if s.asked++; s.asked%5 != 0 {
+	if s.asked++; s.asked%s.every != 0 {
 		return nil, program.SourceLater
 	}
 	p := s.pieces[0]
@@ -237,25 +238,27 @@ func TestASourceIsWaitedFor(t *testing.T) {
 		func(p *engine.Plan) { p.Recorded = true },
 		func(p *engine.Plan) { p.Count = 5 },
 	} {
-		a, b := sequenceOf(0, 100, 200), sequenceOf(300, 400, 500)
-		b.Final = true
-		p := sourcePlan(&late{pieces: []*program.Sequence{a, b}})
-		change(&p)
-		want := []int{0, 1, 2, 0, 1, 2}
-		if p.Count > 0 {
-			want = want[:p.Count]
-		}
-		m := newMemory()
-		_, c := run(t, t.Context(), p, m)
-		checkFrames(t, m, c.Queues[0])
-		if got := numbers(m); !slices.Equal(got, want) || c.Reason != "" {
-			t.Errorf("frames %v, want %v; reason %q", got, want, c.Reason)
+		for every := 1; every <= 5; every++ {
+			a, b := sequenceOf(0, 100, 200), sequenceOf(300, 400, 500)
+			b.Final = true
+			p := sourcePlan(&late{pieces: []*program.Sequence{a, b}, every: every})
+			change(&p)
+			want := []int{0, 1, 2, 0, 1, 2}
+			if p.Count > 0 {
+				want = want[:p.Count]
+			}
+			m := newMemory()
+			_, c := run(t, t.Context(), p, m)
+			checkFrames(t, m, c.Queues[0])
+			if got := numbers(m); !slices.Equal(got, want) || c.Reason != "" {
+				t.Errorf("asked %d times: frames %v, want %v; reason %q", every, got, want, c.Reason)
+			}
 		}
 	}
 }
 
 func TestASourceThatBreaksEndsTheRun(t *testing.T) {
-	p := sourcePlan(&late{pieces: []*program.Sequence{sequenceOf(0, 100, 200)}, err: errors.New("the file is cut")})
+	p := sourcePlan(&late{pieces: []*program.Sequence{sequenceOf(0, 100, 200)}, every: 5, err: errors.New("the file is cut")})
 	_, c := run(t, t.Context(), p, newMemory())
 	if c.Reason != "the file is cut" || c.Queues[0].Sent != 3 {
 		t.Errorf("%+v", c)

@@ -208,7 +208,7 @@ func (w *worker) transmit(n int, now int64) bool {
 	}
 	if m := w.fill(now); m < len(w.frames) {
 		w.frames = w.frames[:m]
-		if w.source == nil || w.image.Ready() == program.SourceReady {
+		if w.source == nil || w.image.Here() { // else the next piece had not come, which it may have by now
 			w.loop.fail(errShortBuffer)
 		}
 	}
