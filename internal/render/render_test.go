@@ -332,7 +332,7 @@ func TestVerdictWords(t *testing.T) {
 		{"a capture of other frames", []report.Port{{Rx: &report.Rx{Capture: &report.Capture{Frames: 1}}}}, nil, "every count agrees"},
 		{"nothing sent", []report.Port{{Tx: &report.Tx{}}, nothing}, stream(new(int64)), "every count agrees"},
 		{"no receiver", []report.Port{tx}, []report.Stream{{}}, "every count agrees"},
-		{"loss unknown", []report.Port{tx, some}, stream(nil), "what was lost is not known"},
+		{"loss unknown", []report.Port{tx, some}, stream(nil), "not every loss is known"},
 	} {
 		r := &report.Run{Ports: x.ports, Streams: x.streams, Verdict: report.Verdict{Status: "valid"}}
 		if got := verdictWords(r); !strings.HasPrefix(got, "valid: ") || !strings.Contains(got, x.want) {

@@ -96,7 +96,7 @@ func verdictWords(r *report.Run) string {
 		case silent(r):
 			return "valid: the counts agree that nothing of the run arrived"
 		case lossUnknown(r):
-			return "valid: no count contradicts another, but what was lost is not known"
+			return "valid: no count contradicts another, but not every loss is known"
 		}
 		return "valid: every count agrees, the numbers can be trusted"
 	case "suspect":
