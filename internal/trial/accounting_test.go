@@ -217,6 +217,16 @@ func TestNothingSentIsNeverSuccess(t *testing.T) {
 	}
 }
 
+// An engine that ends before its time is never done, also where nobody asked for a number and all that it took has left.
+func TestEndedEarly(t *testing.T) {
+	s := testSpec(t)
+	s.Count, s.Duration = 0, time.Second
+	o := mustRun(t, &fakeWire{reason: "the ring is gone"}, s)
+	if tx := o.Report.Ports[0].Tx; o.Exit != ExitShort || !strings.Contains(o.Why, "the ring is gone") || tx.Unsent != 0 || tx.Intended != nil {
+		t.Errorf("exit %d, %q: %+v", o.Exit, o.Why, tx)
+	}
+}
+
 func TestRate(t *testing.T) {
 	s := testSpec(t)
 	s.Set = oneStream(t, "1000pps")

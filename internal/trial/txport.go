@@ -206,7 +206,7 @@ func (u *run) judgeTx(x *sender, tx *report.Tx, t *engine.QueueCounters, j *judg
 		} else {
 			u.note("%s", what)
 		}
-	} else if x.err != nil {
+	} else if x.err != nil || reason != "" && tx.Intended == nil && (x.replay == nil || x.replay.Err() == nil) { // a replay's is said with it
 		j.fails(ExitShort, "%s: %s", x.target, reason)
 	}
 	if tx.RequestedFPS != nil && tx.Sent > 1 && missed(tx.FPS, *tx.RequestedFPS) && offSchedule(tx) && !u.interrupted {
