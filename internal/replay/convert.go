@@ -38,6 +38,8 @@ func (m *maker) detail(p *pcapio.Packet, reason pcapio.Reason) string {
 		return fmt.Sprintf("%d bytes were captured", have)
 	case pcapio.Truncated:
 		return fmt.Sprintf("%d of its %d bytes without FCS were captured", have, had)
+	case pcapio.BelowMinimum:
+		return fmt.Sprintf("%d bytes with FCS, and Ethernet has at least %d", have+fcs, wire.MinFrame)
 	case pcapio.Merged:
 		return fmt.Sprintf("%d bytes that were several frames", had)
 	default:
