@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -274,8 +275,14 @@ type process struct {
 // startProgram starts the built program; it is killed when the test ends. uid 0: as the test.
 func startProgram(t testing.TB, uid uint32, args ...string) *process {
 	t.Helper()
+	return startReading(t, nil, uid, args...)
+}
+
+// startReading is startProgram with a standard input.
+func startReading(t testing.TB, stdin io.Reader, uid uint32, args ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(program(t), args...), args: args, done: make(chan struct{})}
-	p.Stdout, p.Stderr = &p.out, &p.errs
+	p.Stdin, p.Stdout, p.Stderr = stdin, &p.out, &p.errs
 	p.Dir = "/"
 	p.SysProcAttr = &syscall.SysProcAttr{}
 	if uid != 0 {
