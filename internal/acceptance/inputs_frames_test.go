@@ -142,7 +142,6 @@ func TestInputTagsAndOffloads(t *testing.T) {
 		for _, tx := range engines {
 			t.Run(tx+on, func(t *testing.T) {
 				r := record(t, p)
-				r.sets = tx == "xdp:"
 				run(t, "send", tx+p.PortA, "--pcap", in, "--rate", "max", "--json").wantExit(t, 0)
 				r.expect("tags.pcap", want...)
 				r.check(t)
