@@ -119,7 +119,7 @@ func (c Caps) carriesFrame(n int, tagged bool) error {
 		return fmt.Errorf("%d bytes with FCS, more than the %d that %s", n, most, c.limit(most))
 	}
 	if peer := c.Link.PeerMTU + peerHeaders; c.Link.PeerMTU > 0 && n > peer {
-		return fmt.Errorf("%d bytes with FCS, more than the %d that the peer of %s takes at its MTU of %d: give a smaller --size, or raise the MTU of the peer",
+		return fmt.Errorf("%d bytes with FCS, more than the %d that the peer of %s takes at its MTU of %d: give shorter frames, or raise the MTU of the peer",
 			n, peer, c.Link.Name, c.Link.PeerMTU)
 	}
 	return nil
@@ -132,9 +132,9 @@ const peerHeaders = 14 + 4 + 4
 // limit is what bounds frames to most bytes, and the mend.
 func (c Caps) limit(most int) string {
 	if c.Link.MTU == 0 || most < c.Link.MTU+14+4 {
-		return "this engine can send: give a smaller --size, or take another engine"
+		return "this engine can send: give shorter frames, or take another engine"
 	}
-	return fmt.Sprintf("%s takes at its MTU of %d: give a smaller --size, or raise the MTU", c.Link.Name, c.Link.MTU)
+	return fmt.Sprintf("%s takes at its MTU of %d: give shorter frames, or raise the MTU", c.Link.Name, c.Link.MTU)
 }
 
 // CarriesReceive says whether the engine can receive there what is expected. It is pure.
