@@ -233,6 +233,7 @@ func TestInputOddHeaders(t *testing.T) {
 			}
 		})
 	}
+	run(t, "show", "--pcap", inputFile(t, "ipv4.pcap"), "-n", "8").wantExit(t, 0, "hdr_len 60", "frag_offset 5", "ttl 0", "len 2000, id 4660", "len 10, id 4660", "too small")
 	// A later fragment: the address changes, what follows the header does not.
 	_, got := edited(t, "ipv4.pcap", "--dst-ip=198.19.0.9", "--dst-port=7")
 	was := pcaptest.Named("ipv4.pcap").Packets[4].Data

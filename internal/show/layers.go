@@ -49,6 +49,9 @@ func layersOf(raw []byte, end int) []Layer {
 		body := raw[h.Off:max(int(h.End), int(h.Off)+int(h.Len))]
 		p := gopacket.NewPacket(body, types[h.Kind], gopacket.DecodeOptions{NoCopy: true})
 		first := p.Layers()[0]
+		if bad := p.ErrorLayer(); bad != nil && len(first.LayerContents()) == 0 { // it gave up within the header
+			first = bad
+		}
 		d := describe(first, kinds[h.Kind], raw[h.Off:int(h.Off)+int(h.Len)])
 		sums.verify(&d, first, h)
 		out = append(out, d)
