@@ -105,6 +105,8 @@ func TestTheKernelAsPeer(t *testing.T) {
 			var more []string
 			if f.b.Is6() {
 				more = []string{"nodad"}
+				// Without a link-local address the kernel sends no probes (net/ipv6/ndisc.c, ndisc_send_ns).
+				inside(t, p.NSB, "sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/vb/disable_ipv6; ip addr add fe80::b/64 dev vb nodad")
 			}
 			kernel(t, p, f.b, more...)
 			a := start(t, p.NSA, p.DevA, f.a)
