@@ -81,6 +81,7 @@ func TestMistakesOfStacks(t *testing.T) {
 		{"", "  - eth\n  - raw: 00\n  - ip: {ttl: \"inc(1,1,9)\"}", "5:15: streams[0].layers[2].ip.ttl: ip.ttl changes, and what ip.checksum covers begins at the odd offset 15"},
 		{"  signature: full\n", "  - eth\n  - raw: 00\n  - ip\n  - udp", "7:14: streams[0].signature: the signature changes, and what udp.checksum covers begins at the odd offset 35"},
 		{"  signature: full\n", "  - eth\n  - ip\n  - udp\n  - raw: 00", "7:14: streams[0].signature: the signature would begin at the odd offset 43, and udp.checksum covers it"},
+		{"", "  - eth\n  - ipv6\n  - routing: {segleft: \"inc(1,1,2)\", addresses: \"2001:2::1\"}\n  - udp", "udp.checksum cannot be computed: ipv6.routing.segleft changes, and with it the destination that counts"},
 		{"", "  - eth\n  - ipv6\n  - routing: {segleft: \"inc(1,1,2)\", addresses: \"2001:2::1\"}\n  - udp: {srcport: \"inc(1,1,9)\"}", "ipv6.routing.segleft changes, and with it the destination that counts"},
 		{"  payload: {modify: [{offset: 10, bits: 32, value: \"inc(0,1,100)\"}]}\n", udp4, "6:22: streams[0].payload.modify[0]: payload[10] lies in the signature full, the first 18 bytes of the payload; begin at offset 18 or later, or give `signature: none`"},
 		{"  size: 64\n  payload: {modify: [{offset: 18, bits: 9, value: 1}]}\n", udp4, "7:22: streams[0].payload.modify[0]: payload[18] ends 2 bytes behind the smallest frame, of 64 bytes; give a size of 66 or more"},

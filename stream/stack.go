@@ -26,6 +26,8 @@ type Checksum struct {
 	Addresses []Span
 	// Unknown says why it cannot be computed; its bytes stay 0 then. Empty: it can.
 	Unknown string
+	// Shifts: what it covers changes from frame to frame by a field that it does not cover itself.
+	Shifts bool
 }
 
 // Covers reports whether the byte at the offset counts in it.
@@ -118,6 +120,7 @@ func (st *Stream) pseudo(c *Checksum, at []int, headers []byte) {
 			}
 			if f := varying(l, "type", "segleft"); f != "" {
 				c.Unknown = l.Kind.Wireshark(l.Kind.Field(f)) + " changes, and with it the destination that counts"
+				c.Shifts = true
 			}
 		}
 		if l.Kind.Header != packet.HeaderIPv4 && l.Kind.Header != packet.HeaderIPv6 {

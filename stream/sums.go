@@ -66,6 +66,11 @@ func (st *Stream) sumProblems() []problem {
 		c := &sums[i]
 		k := st.Layers[c.Layer].Kind
 		name := k.Wireshark(k.Field(c.Field))
+		if c.Shifts {
+			out = append(out, problem{layer: c.Layer, fault: fault{fmt.Sprintf("%s cannot be computed: %s", name, c.Unknown),
+				fmt.Sprintf("give %s a value, such as 0, or leave the field as it is", name)}})
+			continue
+		}
 		if c.Unknown == "" && signed && !c.HeaderOnly {
 			moving[i] = true
 			if bad := st.oddSignature(c, name); bad != nil {
