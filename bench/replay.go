@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -127,7 +128,7 @@ func timing(ctx context.Context, s settings) (string, error) {
 	if dump.absent != "" {
 		return "", fmt.Errorf("the far end: %s", dump.absent)
 	}
-	results := map[string][]float64{}
+	results := map[string][]gapErrors{}
 	for round := range s.runs {
 		for i := range senders {
 			c := senders[i]
@@ -137,7 +138,7 @@ func timing(ctx context.Context, s settings) (string, error) {
 			if c.absent != "" {
 				continue
 			}
-			stdev, err := oneTiming(ctx, s, w, c, dump.command)
+			one, err := oneTiming(ctx, s, w, c, dump.command)
 			if errors.Is(err, errIncomplete) { // the recorder lost some: no gap can be trusted
 				fmt.Fprintf(os.Stderr, "round %d: %s: %v\n", round+1, c.name, err)
 				continue
@@ -145,30 +146,42 @@ func timing(ctx context.Context, s settings) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", c.name, err)
 			}
-			fmt.Fprintf(os.Stderr, "round %d: %-30s %8.2f us\n", round+1, c.name, stdev/1000)
-			results[c.name] = append(results[c.name], stdev/1000)
+			fmt.Fprintf(os.Stderr, "round %d: %-30s %8.2f us, median %.2f us, %.1f us late at the end\n", round+1, c.name, one.stdev, one.median, one.late)
+			results[c.name] = append(results[c.name], one)
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| 20,000 frames, 10 kpps, gaps of 50 to 150 us | standard deviation of the gap error, us, median (min to max) |\n| --- | --- |\n")
+	b.WriteString("| 20,000 frames, 10 kpps, gaps of 50 to 150 us; us, median (min to max) | standard deviation of the gap error | median gap error | last frame late by |\n| --- | --- | --- | --- |\n")
 	best, who := math.Inf(1), ""
 	for _, c := range senders {
-		if c.absent != "" {
-			fmt.Fprintf(&b, "| %s | left out: %s |\n", c.name, c.absent)
+		all := results[c.name]
+		if c.absent != "" || len(all) == 0 {
+			fmt.Fprintf(&b, "| %s | %s | | |\n", c.name, cmp.Or(c.absent, "not recorded whole in any round"))
 			continue
 		}
-		if len(results[c.name]) == 0 {
-			fmt.Fprintf(&b, "| %s | not recorded whole in any round |\n", c.name)
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %s |\n", c.name, spread(results[c.name], "%.2f"))
-		if m := median(results[c.name]); m < best {
+		stdev := column(all, func(g gapErrors) float64 { return g.stdev })
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.name, spread(stdev, "%.2f"),
+			spread(column(all, func(g gapErrors) float64 { return g.median }), "%.2f"), spread(column(all, func(g gapErrors) float64 { return g.late }), "%.1f"))
+		if m := median(stdev); m < best {
 			best, who = m, c.name
 		}
 	}
 	holds := map[bool]string{true: "yes", false: "no"}[who == own]
-	fmt.Fprintf(&b, "\nThe smallest is wirespeed's: %s.\n", holds)
+	fmt.Fprintf(&b, "\nThe smallest standard deviation is wirespeed's: %s.\n", holds)
 	return b.String(), nil
+}
+
+// gapErrors are by how much the gaps of a run differ from the recorded ones, us.
+type gapErrors struct {
+	stdev, median float64
+	late          float64 // the last frame, against the first
+}
+
+func column(all []gapErrors, f func(gapErrors) float64) (v []float64) {
+	for _, g := range all {
+		v = append(v, f(g))
+	}
+	return v
 }
 
 // writtenWithin is how long a recorder is given for what it has not written: told to end, it leaves it.
@@ -179,16 +192,16 @@ var errIncomplete = errors.New("not every frame was recorded")
 // listenWithin is how long a recorder is given to listen: each says so in its own words, or not at all.
 const listenWithin = 1500 * time.Millisecond
 
-// oneTiming is the standard deviation, ns, of what the gaps at the far end differ from those of the capture.
-func oneTiming(ctx context.Context, s settings, w *testbed, c contender, dump []string) (float64, error) {
+// oneTiming lets one sender replay the capture.
+func oneTiming(ctx context.Context, s settings, w *testbed, c contender, dump []string) (g gapErrors, err error) {
 	seen := filepath.Join(s.dir, "seen.pcap")
 	receiver, err := start(ctx, append(append([]string{"ip", "netns", "exec", w.b}, dump...), seen))
 	if err != nil {
-		return 0, err
+		return g, err
 	}
 	defer receiver.kill()
 	if err := sleep(ctx, listenWithin); err != nil {
-		return 0, err
+		return g, err
 	}
 	command := c.command
 	if c.inA {
@@ -196,32 +209,36 @@ func oneTiming(ctx context.Context, s settings, w *testbed, c contender, dump []
 	}
 	sender, err := start(ctx, command)
 	if err != nil {
-		return 0, err
+		return g, err
 	}
 	defer sender.kill()
 	select {
 	case <-sender.done:
 	case <-time.After(30 * time.Second):
-		return 0, fmt.Errorf("it does not end")
+		return g, fmt.Errorf("it does not end")
 	}
 	if err := sleep(ctx, writtenWithin); err != nil {
-		return 0, err
+		return g, err
 	}
 	receiver.kill()
 	times, err := timesOf(seen)
 	if err != nil {
-		return 0, err
+		return g, err
 	}
 	if len(times) != timedFrames {
-		return 0, fmt.Errorf("%w: %d of %d: %s%s", errIncomplete, len(times), timedFrames, sender.out.String(), sender.errs.String())
+		return g, fmt.Errorf("%w: %d of %d: %s%s", errIncomplete, len(times), timedFrames, sender.out.String(), sender.errs.String())
 	}
-	var sum, squares float64
+	var sum, squares, all float64
+	sizes := make([]float64, 0, len(times))
 	for i := range len(times) - 1 {
 		e := float64(times[i+1]-times[i]) - float64(timedGap(i))
-		sum, squares = sum+e, squares+e*e
+		sum, squares, all = sum+e, squares+e*e, all+float64(timedGap(i))
+		sizes = append(sizes, math.Abs(e)/1000)
 	}
-	n := float64(len(times) - 1)
-	return math.Sqrt(squares/n - sum/n*(sum/n)), nil
+	n := float64(len(sizes))
+	g.stdev, g.median = math.Sqrt(squares/n-sum/n*(sum/n))/1000, median(sizes)
+	g.late = (float64(times[len(times)-1]-times[0]) - all) / 1000
+	return g, nil
 }
 
 // timesOf are the time stamps of the run's frames in a capture, ns.
