@@ -27,6 +27,9 @@ var offered = func() (rates []int) {
 	return rates
 }()
 
+// costRate is a rate that every recorder holds: what it takes of a CPU there is compared.
+const costRate = 200_000
+
 // Every recorder has the same memory for what has not been written yet.
 const recorderMiB = "64"
 
@@ -44,7 +47,7 @@ func captured(ctx context.Context, s settings) (string, error) {
 		{contender: peer("dumpcap", "dumpcap", "-q", "-i", "vb", "-B", recorderMiB, "-w", file), inB: true},
 		{contender: peer("tcpdump", "tcpdump", "-i", "vb", "-n", "-B", "65536", "-w", file), inB: true},
 	}
-	best := map[string][]float64{}
+	best, cost := map[string][]float64{}, map[string][]float64{}
 	for round := range s.runs {
 		for i := range recorders {
 			r := recorders[i]
@@ -58,19 +61,28 @@ func captured(ctx context.Context, s settings) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", r.name, err)
 			}
-			fmt.Fprintf(os.Stderr, "round %d: %-30s %8.0f kpps\n", round+1, r.name, rate/1000)
-			best[r.name] = append(best[r.name], rate/1000)
+			one, err := record(ctx, s, w, r, file, costRate)
+			if err != nil || one.written == 0 {
+				return "", fmt.Errorf("%s: %d frames written: %w", r.name, one.written, err)
+			}
+			idle, err := record(ctx, s, w, r, file, 0)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", r.name, err)
+			}
+			ns := float64((one.cpu - idle.cpu).Nanoseconds()) / float64(one.written)
+			fmt.Fprintf(os.Stderr, "round %d: %-30s %8.0f kpps, %.0f ns of CPU a frame\n", round+1, r.name, rate/1000, ns)
+			best[r.name], cost[r.name] = append(best[r.name], rate/1000), append(cost[r.name], ns)
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| 64-byte frames to pcapng, " + recorderMiB + " MiB of memory | highest rate without a drop, kpps, median (min to max) |\n| --- | --- |\n")
+	b.WriteString("| 64-byte frames to pcapng, " + recorderMiB + " MiB of memory | highest rate without a drop, kpps, median (min to max) | CPU time per frame at " + itoa(costRate/1000) + " kpps, less that of an idle second, ns |\n| --- | --- | --- |\n")
 	ahead := true
 	for _, r := range recorders {
 		if r.absent != "" {
-			fmt.Fprintf(&b, "| %s | left out: %s |\n", r.name, r.absent)
+			fmt.Fprintf(&b, "| %s | left out: %s | |\n", r.name, r.absent)
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", r.name, spread(best[r.name], "%.0f"))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.name, spread(best[r.name], "%.0f"), spread(cost[r.name], "%.0f"))
 		ahead = ahead && (r.name == own || median(best[own]) >= median(best[r.name]))
 	}
 	holds := map[bool]string{true: "yes", false: "no"}[ahead]
@@ -102,8 +114,29 @@ func highest(ctx context.Context, s settings, w *testbed, r recorder, file strin
 // holds reports whether the recorder wrote every frame of a second at that rate. A rate that the sender does not reach is
 // not held by anybody.
 func holds(ctx context.Context, s settings, w *testbed, r recorder, file string, fps int) (bool, error) {
+	got, err := record(ctx, s, w, r, file, fps)
+	return err == nil && float64(got.sent) >= 0.98*float64(fps) && got.written >= got.sent, err
+}
+
+// oneSecond is what a recorder made of a second.
+type oneSecond struct {
+	sent, written uint64
+	cpu           time.Duration // of the recorder, from its start to its end
+}
+
+// cpu is what a process took of the CPUs. It waits for its end.
+func (p *process) cpu() time.Duration {
+	<-p.done
+	if p.cmd.ProcessState == nil {
+		return 0
+	}
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// record offers a recorder frames for a second, or none where fps is 0.
+func record(ctx context.Context, s settings, w *testbed, r recorder, file string, fps int) (got oneSecond, err error) {
 	if err := os.RemoveAll(file); err != nil {
-		return false, err
+		return got, err
 	}
 	command := r.command
 	if r.inB {
@@ -111,44 +144,49 @@ func holds(ctx context.Context, s settings, w *testbed, r recorder, file string,
 	}
 	child, err := start(ctx, command)
 	if err != nil {
-		return false, err
+		return got, err
 	}
 	defer child.kill()
 	if err := sleep(ctx, listenWithin); err != nil {
-		return false, err
+		return got, err
 	}
 	before, err := w.counters()
 	if err != nil {
-		return false, err
+		return got, err
+	}
+	if fps == 0 {
+		if err := sleep(ctx, time.Second+writtenWithin); err != nil {
+			return got, err
+		}
+		child.kill()
+		got.cpu = child.cpu()
+		return got, nil
 	}
 	sender, err := start(ctx, []string{s.wirespeed, "send", "packet:va@" + w.a, "--dst-mac", mac(w.peer.MAC), "--size", "64", "--signature", "none",
 		"--rate", fmt.Sprintf("%dpps", fps), "--duration", "1s", "--catch-up", "100ms", "--cores", "1", "--json"})
 	if err != nil {
-		return false, err
+		return got, err
 	}
 	defer sender.kill()
 	select {
 	case <-sender.done:
 	case <-time.After(startLimit):
-		return false, errors.New("the sender does not end")
+		return got, errors.New("the sender does not end")
 	}
 	after, err := w.counters()
 	if err != nil {
-		return false, err
+		return got, err
 	}
 	if err := sleep(ctx, writtenWithin); err != nil {
-		return false, err
+		return got, err
 	}
 	child.kill()
-	sent := after.RxFrames - before.RxFrames
-	if float64(sent) < 0.98*float64(fps) {
-		return false, nil
+	got.cpu = child.cpu()
+	got.sent = after.RxFrames - before.RxFrames
+	if got.written, err = framesIn(file); err != nil {
+		return got, fmt.Errorf("%w: %s%s", err, child.out.String(), child.errs.String())
 	}
-	n, err := framesIn(file)
-	if err != nil {
-		return false, fmt.Errorf("%w: %s%s", err, child.out.String(), child.errs.String())
-	}
-	return n >= sent, nil
+	return got, nil
 }
 
 // framesIn counts the frames of 64 bytes with FCS in a capture.
