@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wirespeed/wirespeed/internal/lab/need"
 	"github.com/wirespeed/wirespeed/internal/packet"
 	"github.com/wirespeed/wirespeed/internal/program"
 	"github.com/wirespeed/wirespeed/stream"
@@ -341,10 +342,7 @@ func TestFactsForReceivers(t *testing.T) {
 
 // tcprewrite is asked for the same and must agree.
 func TestTcprewriteAgrees(t *testing.T) {
-	tool, err := exec.LookPath("tcprewrite")
-	if err != nil {
-		t.Skip("tcprewrite is not installed")
-	}
+	tool := need.Tool(t, "tcprewrite")
 	file := write(t, many(200))
 	theirs := filepath.Join(t.TempDir(), "out.pcap")
 	if out, err := exec.Command(tool, "--infile="+file, "--outfile="+theirs, "--enet-smac=02:00:00:00:00:aa", "--enet-dmac=02:00:00:00:00:bb",
@@ -395,7 +393,7 @@ func TestFileThatGoes(t *testing.T) {
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	go func() { _ = os.WriteFile(path, many(100), 0) }()
 	c := open(t, set(t, stream.Flags{}, stream.ReplayFlags{PCAP: path}), Limits{})

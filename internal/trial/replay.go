@@ -290,7 +290,7 @@ func (u *run) compareUnsigned(doc *report.Run) {
 		gotBytes += x.got.Bytes
 	}
 	if sent != got || sentBytes != gotBytes {
-		u.note("sent and arrived differ: %d frames of %d bytes were sent, %d of %d bytes arrived", sent, sentBytes, got, gotBytes)
+		u.note("sent and arrived differ: %d frames of %d bytes with FCS were sent, %d of %d bytes arrived", sent, sentBytes, got, gotBytes)
 	}
 }
 

@@ -328,7 +328,7 @@ func TestRecordStopsUnderTraffic(t *testing.T) {
 	close(stop)
 	<-ended
 	if got.Dropped > 0 {
-		t.Skip("the machine is too busy")
+		t.Logf("the machine is busy: %d frames were dropped", got.Dropped)
 	}
 	if n := len(frames); n == 0 || time.Unix(0, frames[n-1].timeNs).Sub(at) > tailMost/2 {
 		t.Errorf("%d frames, and the last one arrived %v after the end", n, time.Unix(0, frames[n-1].timeNs).Sub(at))
