@@ -92,7 +92,7 @@ func (r *runner) tests(quick bool) {
 		return
 	}
 	free = slices.DeleteFunc(free, func(p string) bool { return strings.HasSuffix(p, "/internal/archtest") }) // reads files only
-	free = append(free, "./internal/replay") // wants a program only, and reads ahead in a goroutine
+	free = append(free, "./internal/replay")                                                                  // wants a program only, and reads ahead in a goroutine
 	r.goTest("race detector", []string{"CGO_ENABLED=1"}, append([]string{"-race", "-count=1"}, free...)...)
 	r.goTest("race detector, engines and changes to the host", []string{"CGO_ENABLED=1"},
 		append([]string{"-race", "-count=1", "-p=1", "-run=Contract|Undo|Restore|Line"}, raced...)...)
